@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page
 
 from workbench.methods import METHODS
 
-ROUNDS = 5
+ROUNDS = 9
 QUIET_SECONDS = 0.3  # without a running state: the page has settled
 TITLE_RATIO, FIRST_SECONDS, EPSILON_SECONDS = 1.5, 3.0, 2.0
 STATE = "document.querySelector('[data-testid=\"stApp\"]')?.getAttribute('data-test-script-state') ?? 'none'"
@@ -26,6 +26,8 @@ EMPTY = 'import streamlit as st\nst.title("Empty", anchor=False)\n'
 DEPENDS = [
     "workbench/pages/__init__.py",
     "workbench/pages/budget/**",
+    "workbench/pages/start/**",
+    "workbench/pages/claims/**",
     "workbench/ui/**",
     "workbench/methods/**",
     "workbench/privacy/**",

@@ -71,7 +71,9 @@ def test_a_replaced_record_moves_the_mean_of_squares_by_the_root_of_two(
     moments: str, distance: float, balanced: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by 1: that is what a record made null moves it by. The noise is told apart from the distance that it is scaled to."""
-    plan = quick_plan("dp-mepf", epsilon=None, overrides={"moments": moments, "balanced": balanced, "noise_multiplier": 3.0, "features.steps": 0})
+    plan = quick_plan(
+        "dp-mepf", epsilon=None, overrides={"moments": moments, "balanced": balanced, "noise_multiplier": 3.0, "features.steps": 0}
+    )
     few = DIGITS.take(slice(60))
     assert few.labels is not None
     facts_of_few = plan.facts.model_copy(update={"num_records": 60})

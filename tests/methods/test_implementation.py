@@ -1,14 +1,17 @@
 """The class of a method plans; the module that it names, or the class itself, reads records: what is named is there, with all it needs."""
 
+import ast
 import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from support.odd_methods import odd
 from support.quick import quick_plan
 
+from workbench import methods
 from workbench.methods import METHODS
 from workbench.methods.base import Method
 from workbench.methods.implementation import NEEDED, implementation_of
@@ -70,11 +73,18 @@ def test_a_class_that_names_no_module_and_lacks_a_function_is_noticed() -> None:
         check_functions(Renaming)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_no_method_imports_inside_its_functions(method: str) -> None:
-    """The base class delegates; a method's own import inside a function would hide where its torch begins."""
-    source = inspect.getsource(METHODS[method])
-    assert [line for line in source.splitlines() if line.strip().startswith(("import ", "from "))] == []
+PAGES = sorted(Path(methods.__file__).parent.rglob("*.py"))
+LONGEST_PAGE = 600
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_a_page_is_short_and_has_no_import_inside_a_function(page: Path) -> None:
+    """The base class delegates; an import inside a function would hide where torch begins."""
+    source = page.read_text()
+    assert source.count("\n") <= LONGEST_PAGE
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = [node for function in functions for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert [node.lineno for node in inside] == []
 
 
 def test_a_module_that_lacks_something_is_refused_by_name() -> None:

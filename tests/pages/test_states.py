@@ -1,6 +1,5 @@
 """Every page with no run, one, one that failed, one that was lost, and a thousand: nothing breaks, and what there is to do is said."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from pages.conftest import app_at
 from pages.reading import elements, text_of
-from support.homes import here
+from support.homes import here, with_copies
 from support.launchers import Nowhere
 
 from workbench import datasets, runs
@@ -52,15 +51,7 @@ def lost() -> None:
 def thousand() -> None:
     """The finished run, and copies of its rows: every state that a run may end in, several methods, tags."""
     one_run()
-    with registry(here()).transaction() as connection:
-        job, run = (dict(connection.execute(f"SELECT * FROM {table}").fetchone()) for table in ("jobs", "runs"))
-        for number in range(MANY - 1):
-            name = f"a{number:07d}"
-            state = ("done", "done", "done", "failed", "lost", "cancelled")[number % 6]
-            life = {"id": name, "owner": name, "state": state, "created": float(number), "attempt": 1}
-            what = {"id": name, "method": ("dp-merf", "dpdm")[number % 2], "settled": 1, "tags": json.dumps([f"tag{number % 20}"])}
-            for table, row in (("jobs", job | life), ("runs", run | what)):
-                connection.execute(f"INSERT INTO {table} ({','.join(row)}) VALUES ({','.join('?' * len(row))})", tuple(row.values()))
+    with_copies(registry(here()), MANY - 1)
 
 
 STATES: dict[str, Callable[[], None]] = {"none": no_run, "one": one_run, "failed": failed, "lost": lost, "thousand": thousand}

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import sqlite3
 
 import pytest
@@ -72,6 +73,11 @@ def test_reviewers_have_verdicts_of_their_own_and_agree_beyond_chance() -> None:
     [found] = verdicts.agreements(RUN)
     assert (found.first, found.second, found.both, found.same) == ("Ada", "Ben", 10, 8)
     assert found.kappa == pytest.approx((0.8 - 0.56) / 0.44)
+    error = math.sqrt(0.8 * 0.2 / 10) / 0.44
+    assert found.interval == pytest.approx((0.24 / 0.44 - 1.96 * error, 1.0), abs=1e-4), "not beyond 1"
+    verdicts.judge(RUN, 0, "copied")  # by whom is not told
+    assert verdicts.agreements(RUN) == [found]
+    verdicts.undo(RUN, reviewer="")
     assert verdicts.of(RUN)[6].verdict == "copied"
     assert verdicts.of(RUN, reviewer="Ada")[6].verdict == "fine"
     undone = verdicts.undo(RUN, reviewer="Ada")

@@ -5,6 +5,9 @@ import io
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from workbench.ui import charts
@@ -37,7 +40,17 @@ def test_a_picture_has_every_kind_of_trace_in_its_colour() -> None:
     assert all(pixels_of(found, colour) > 20 for colour in (charts.BLUE, charts.VERMILION, charts.GREY))
     bars = charts.empty_figure("x", "y").add_bar(x=["a", "b"], y=[1, 3], marker={"color": "#009e73"}, name="one")
     assert pixels_of(drawn(bars), "#009e73") > 5_000
-    assert pixels_of(drawn(charts.distance_histogram([1, 2], [3, 4], "Distance")), charts.GREY) >= 0
+    assert pixels_of(drawn(charts.distance_histogram([1, 2], [3, 4], "Distance")), "#e49659") > 1_000, "vermilion that lets through a third"
+
+
+def test_words_can_be_read_from_the_last_row_and_many_names_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[float] = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: sizes.extend(text.get_fontsize() for text in self.findobj(Text)))
+    for count in (3, 30):
+        figure = charts.empty_figure("x", "y").add_bar(x=[f"name {place}" for place in range(count)], y=[1] * count, name="one")
+        png(figure, "A title")
+        assert min(sizes) == (11 if count == 3 else 9)
+        sizes.clear()
 
 
 def test_a_logarithmic_axis_of_the_page_is_one_of_the_picture() -> None:

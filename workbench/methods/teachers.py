@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Generic, Self, TypeVar
 
+from dp_accounting import dp_event
 from pydantic import Field
 
 from workbench.datasets.base import DatasetFacts
@@ -65,6 +66,5 @@ class TeachersMethod(CountedLabels[ConfigT], Generic[ConfigT]):
 
 def votes_rdp(noises: Sequence[float], count: int, delta: float, source: str) -> PrivacyValue:
     """The RDP of `count` releases of votes for each of `noises`: a noise in units of how far one teacher moves that release."""
-    from dp_accounting import dp_event
 
     return composed_rdp([(dp_event.GaussianDpEvent(noise), count) for noise in noises], delta, source, relation="REPLACE_ONE")

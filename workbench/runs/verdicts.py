@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import sqlite3
 import time
 from collections import Counter
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import WorkbenchError
 from workbench.escaping import spreadsheet_cell
+from workbench.evaluation.intervals import normal
 from workbench.marks import mark
 from workbench.runs.run import check_run_id
 from workbench.runs.samples.request import DEFAULT, check_set_id
@@ -53,7 +55,8 @@ class Verdict(BaseModel):
 class Agreement(BaseModel):
     """How often two reviewers said the same of the samples that both judged, and Cohen's kappa: 0 is chance, 1 always.
 
-    `kappa` is None where both always said one and the same word, or judged no sample in common: chance is all there is then.
+    `kappa` is None where both always said one and the same word, or judged no sample in common: chance is all there is then. `interval` is
+    at 95 %, by the standard error of Cohen 1960.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -63,6 +66,7 @@ class Agreement(BaseModel):
     both: int
     same: int
     kappa: float | None
+    interval: tuple[float, float] | None
 
 
 class Verdicts:
@@ -96,8 +100,8 @@ class Verdicts:
         return list(dict.fromkeys(one.reviewer for one in self.all_of(run_id) if one.samples == samples))
 
     def agreements(self, run_id: str, samples: str = DEFAULT) -> list[Agreement]:
-        """Of every two reviewers of a set, how far they agree."""
-        given = {name: self.of(run_id, samples, name) for name in self.reviewers(run_id, samples)}
+        """Of every two reviewers of a set, how far they agree; verdicts without a name may be anybody's and are left out."""
+        given = {name: self.of(run_id, samples, name) for name in self.reviewers(run_id, samples) if name}
         return [agreement(one, other, given[one], given[other]) for one, other in combinations(given, 2)]
 
     def all_of(self, run_id: str) -> list[Verdict]:
@@ -150,8 +154,12 @@ def agreement(first: str, second: str, of_first: Mapping[int, Verdict], of_secon
     same = sum(one == other for one, other in pairs)
     counts: list[Counter[str]] = [Counter(one for one, _ in pairs), Counter(other for _, other in pairs)]
     chance = sum(counts[0][word] * counts[1][word] for word in JUDGEMENTS) / len(both) ** 2 if both else 1.0
-    kappa = (same / len(both) - chance) / (1 - chance) if both and chance < 1 else None
-    return Agreement(first=first, second=second, both=len(both), same=same, kappa=kappa)
+    if not both or chance == 1:
+        return Agreement(first=first, second=second, both=len(both), same=same, kappa=None, interval=None)
+    share = same / len(both)
+    kappa = (share - chance) / (1 - chance)
+    interval = normal(kappa, math.sqrt(share * (1 - share) / len(both)) / (1 - chance), low=-1.0, high=1.0)
+    return Agreement(first=first, second=second, both=len(both), same=same, kappa=kappa, interval=interval)
 
 
 def _verdict(row: sqlite3.Row) -> Verdict:

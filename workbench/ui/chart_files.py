@@ -21,6 +21,7 @@ MARKERS = {
     "triangle-down": "v", "triangle-right": ">", "pentagon": "p", "line-ew": "_", "line-ns": "|",
 }  # fmt: skip
 INCHES, RESOLUTION = (8.0, 5.0), 150
+TEXT, CROWDED, MANY = 11, 9, 12  # points: for the last row, and where more names than so many would run into one another
 PIXELS_AN_INCH = 115.0  # of a chart that is taller on the page: it is taller in its picture too
 
 
@@ -35,7 +36,7 @@ def png(figure: go.Figure, title: str) -> bytes:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context({"text.parse_math": False}):
+    with rc_context({"text.parse_math": False, "font.size": TEXT}):
         spec, traces = figure.to_plotly_json(), list[Any](figure.data)
         height = max(INCHES[1], spec["layout"].get("height", 0) / PIXELS_AN_INCH)
         drawn = Figure(figsize=(INCHES[0], height), dpi=RESOLUTION, layout="constrained")
@@ -46,12 +47,17 @@ def png(figure: go.Figure, title: str) -> bytes:
         _axes(axes, spec["layout"])
         _lines(axes, figure)
         _notes(axes, figure)
-        axes.set_title(title, fontsize=9, wrap=True)
+        axes.set_title(title, fontsize=TEXT, wrap=True)
         if any(trace.name and trace.showlegend is not False for trace in traces) and axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize=7)
+            axes.legend(fontsize=_points(axes.get_legend_handles_labels()[1]))
         file = io.BytesIO()
         drawn.savefig(file, format="png")
     return file.getvalue()
+
+
+def _points(names: Sequence[Any]) -> int:
+    """The size of as many names."""
+    return TEXT if len(names) <= MANY else CROWDED
 
 
 def _scatter(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
@@ -80,7 +86,7 @@ def _texts(axes: Axes, trace: Any, x: Sequence[Any], y: Sequence[Any]) -> None:
     """The words at points, where a trace has them."""
     if "text" in (trace.mode or "") and trace.text is not None:
         for at, height, text in zip(x, y, trace.text, strict=False):
-            axes.annotate(str(text), (at, height), fontsize=8, xytext=(4, 0), textcoords="offset points", va="center")
+            axes.annotate(str(text), (at, height), fontsize=_points(trace.text), xytext=(4, 0), textcoords="offset points", va="center")
 
 
 def _bar(axes: Axes, trace: Any, bars: Sequence[Any]) -> None:
@@ -93,7 +99,7 @@ def _bar(axes: Axes, trace: Any, bars: Sequence[Any]) -> None:
     middles = range(len(x)) if names else x
     axes.bar([at + (_place(bars, trace) - (len(bars) - 1) / 2) * width for at in middles], y, width, color=colour, label=_label(trace))
     if names:
-        axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=7)
+        axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=_points(names))
 
 
 def _histogram(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
@@ -102,8 +108,8 @@ def _histogram(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
 
 def _heatmap(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
     image = axes.imshow(trace.z, cmap="cividis", vmin=trace.zmin, vmax=trace.zmax, aspect="auto")
-    axes.set_xticks(range(len(trace.x)), [str(name) for name in trace.x], rotation=45, ha="right", fontsize=7)
-    axes.set_yticks(range(len(trace.y)), [str(name) for name in trace.y], fontsize=7)
+    axes.set_xticks(range(len(trace.x)), [str(name) for name in trace.x], rotation=45, ha="right", fontsize=_points(trace.x))
+    axes.set_yticks(range(len(trace.y)), [str(name) for name in trace.y], fontsize=_points(trace.y))
     axes.figure.colorbar(image, ax=axes)
 
 
@@ -121,7 +127,7 @@ def _axes(axes: Axes, layout: Mapping[str, Any]) -> None:
         if ends is not None and all(isinstance(end, int | float) for end in ends):
             getattr(axes, f"set_{name}lim")([10**end for end in ends] if is_log else list(ends))
         if axis.get("tickvals") is not None and axis.get("ticktext") is not None:
-            getattr(axes, f"set_{name}ticks")(list(axis["tickvals"]), list(axis["ticktext"]), fontsize=7)
+            getattr(axes, f"set_{name}ticks")(list(axis["tickvals"]), list(axis["ticktext"]), fontsize=_points(axis["ticktext"]))
             getattr(axes, f"{name}axis").minorticks_off()
     axes.grid(alpha=0.3)
 
@@ -145,7 +151,7 @@ def _notes(axes: Axes, figure: go.Figure) -> None:
         y = note.y if up or axes.get_yscale() != "log" else 10**note.y
         place = {(True, True): axes.transAxes, (False, True): axes.get_xaxis_transform(), (True, False): axes.get_yaxis_transform()}
         anchors = {"ha": note.xanchor or "center", "va": note.yanchor if note.yanchor in ("top", "bottom") else "center"}
-        axes.text(x, y, str(note.text), fontsize=8, transform=place.get((across, up), axes.transData), **anchors)
+        axes.text(x, y, str(note.text), fontsize=TEXT, transform=place.get((across, up), axes.transData), **anchors)
 
 
 def _values(values: Any) -> list[Any]:

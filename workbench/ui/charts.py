@@ -17,6 +17,7 @@ import streamlit as st
 from workbench.escaping import html_text
 from workbench.ui.chart_files import chart_file, csv, png
 from workbench.ui.formats import number
+from workbench.ui.looks import SYMBOLS, looks_of
 from workbench.ui.theme import BLUE, GREY, SERIES, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
@@ -24,7 +25,6 @@ TITLE_WIDTH = 40  # characters that stand below a chart of a narrow window
 TICKED = 5.0  # a range of this ratio holds two of 1, 2 and 5 times a power of ten
 MIMES = {"csv": "text/csv", "png": "image/png", "html": "text/html"}
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "triangle-down", "pentagon")
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,15 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     figure = empty_figure("Epsilon (log scale)", measure)
     epsilons = [*own["epsilon"].tolist(), *published["epsilon"].tolist()]
     edge = _infinity(epsilons)
-    colours, hollow, symbols = cycle(SERIES), cycle(SERIES), cycle(SYMBOLS)
+    hollow, symbols = cycle(SERIES), cycle(SYMBOLS)
     several = published["source"].nunique() > 1
     for method, rows in published.groupby("method", sort=True):
         for source, theirs in rows.groupby("source", sort=True):  # each by its own protocol
             name = f"{method} (published{f', {source}' * several})"
             _published_points(figure, name, theirs, edge, next(symbols), next(hollow))
+    looks = looks_of(sorted(own["method"].astype(str).unique()))
     for method, rows in own.groupby("method", sort=True):  # points of their own, never joined: each has its protocol on hover
-        _own_points(figure, str(method), rows, edge, next(colours))
+        _own_points(figure, str(method), rows, edge, looks[str(method)])
     for line in lines:
         text = f"{html_text(line.label)}: {number(line.value)}"
         figure.add_hline(line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, name=text, showlegend=True, legendrank=1)
@@ -204,7 +205,8 @@ def place_in(point: Mapping[Hashable, Any]) -> str:
     return f"{point['source']}, {f'Table {table}' if table.isdigit() else table}"
 
 
-def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, colour: str) -> None:
+def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float, look: tuple[str, str]) -> None:
+    colour, symbol = look
     points = rows.sort_values("epsilon").to_dict("records")
     figure.add_scatter(
         x=[_place(point["epsilon"], edge) for point in points],
@@ -216,7 +218,7 @@ def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float,
             "thickness": 1.5,
         },
         mode="markers",
-        marker={"size": 13, "color": colour, "line": {"width": 1}},
+        marker={"size": 13, "color": colour, "symbol": symbol, "line": {"width": 1}},
         customdata=[[html_text(point["label"])] for point in points],
         hovertemplate="<b>%{customdata[0]}</b><br>%{y:.4g}<extra></extra>",
         name=f"{html_text(method)} (your runs)",

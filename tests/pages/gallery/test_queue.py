@@ -26,6 +26,7 @@ def test_a_blinded_order_is_the_same_for_all_and_for_whatever_order_was_wanted()
     wanted = list(range(50))
     assert in_order(wanted, is_blinded=True) == in_order(wanted[::-1], is_blinded=True) != wanted
     assert sorted(in_order(wanted, is_blinded=True)) == wanted
+    assert in_order(wanted[::3], is_blinded=True) == [place for place in in_order(range(90), is_blinded=True) if place in wanted[::3]]
 
 
 def test_a_verdict_leads_to_the_next_sample_and_undo_back(open_page: OpenPage) -> None:

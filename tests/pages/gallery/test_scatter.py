@@ -5,11 +5,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from pages.reading import elements, text_of
+from scipy import stats
 from streamlit.testing.v1 import AppTest
+from support.homes import here
 from support.tables import toy_table
 
 from workbench.evaluation import Neighbours
-from workbench.pages.gallery.scatter import difference, differing_columns, must_see, ratios
+from workbench.pages.gallery.queue import in_order
+from workbench.pages.gallery.scatter import difference, differing_columns, largest_share, must_see, ratios, seen_in_order
+from workbench.runs.store import RunStore
+from workbench.runs.verdicts import Verdict, Verdicts
 
 OpenPage = Callable[..., AppTest]
 
@@ -54,3 +59,28 @@ def test_the_gallery_enlarges_a_sample_and_tells_how_many_must_be_seen(open_page
     typed = next(field for field in app.number_input if field.label == "Sample")
     typed.set_value(7).run()
     assert "**Enlarged: sample 7 beside training record" in text_of(app)
+
+
+def test_only_verdicts_without_a_gap_allow_a_statement_and_copies_count() -> None:
+    def judged(words: dict[int, str]) -> dict[int, Verdict]:
+        return {place: Verdict(run="abcd2345", sample=place, verdict=word, time=0.0) for place, word in words.items()}  # type: ignore[arg-type]
+
+    given = judged(dict.fromkeys(range(59), "fine") | {70: "copied"})
+    assert len(seen_in_order(given, 100)) == 59
+    assert largest_share(0, 59, 0.95) == pytest.approx(1 - 0.05 ** (1 / 59))
+    assert largest_share(0, 59, 0.95) < 0.05 < largest_share(0, 58, 0.95), "the number that the page asks for"
+    assert largest_share(1, 59, 0.95) == pytest.approx(stats.beta.ppf(0.95, 2, 58))
+    assert largest_share(3, 3, 0.95) == 1.0
+    picked = judged(dict.fromkeys(range(50, 100), "fine"))
+    assert len(seen_in_order(picked, 100)) < 10, "the most suspicious first are no beginning"
+    blind = judged(dict.fromkeys(in_order(range(100), is_blinded=True)[:30], "fine"))
+    assert len(seen_in_order(blind, 100)) == 30
+
+
+@pytest.mark.usefixtures("home_with_runs")
+def test_a_copy_among_the_first_is_in_the_statement(open_page: OpenPage) -> None:
+    verdicts, run = Verdicts(here().verdicts), RunStore(here()).list()[0].id
+    for place in range(20):
+        verdicts.judge(run, place, "copied" if place == 4 else "fine")
+    said = text_of(open_page("gallery", gallery_run=run))
+    assert "The first 20 samples, all judged, with 1 called copied or unsure, allow to say: fewer than 21.6 %." in said

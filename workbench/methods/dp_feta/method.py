@@ -9,8 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+from dp_accounting import dp_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
@@ -28,9 +29,6 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.private_steps import PoissonBatches, PrivateSteps
-
-if TYPE_CHECKING:
-    from dp_accounting import dp_event
 
 
 class CentralImages(BaseModel):
@@ -184,7 +182,6 @@ def queries_claim(central: CentralImages, delta: float, beside: Sequence[tuple[d
 
 def claimed(config: DPFETAConfig, facts: DatasetFacts, delta: float) -> PrivacyValue:
     """The RDP of queries, embedding and DP-SGD."""
-    from dp_accounting import dp_event
 
     training, embedding = config.training, config.embedding
     beside = [(training.private_steps(DP_SGD, facts.num_records).event, training.steps)]

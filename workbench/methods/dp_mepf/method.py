@@ -52,7 +52,7 @@ class DPMEPFConfig(EmbeddingConfig):
     )
     balanced: bool = Field(
         default=True,
-        description="Whether the image and every layer of features have the same norm; else layers alone, which count by their size, as published.",
+        description="Whether the image and every layer of features have one norm; else layers alone count, by their size, as published.",
     )
     features: FeatureTraining = FeatureTraining()
 

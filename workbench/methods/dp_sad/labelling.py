@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from sklearn.cluster import KMeans
 from torch import Tensor
 
 from workbench import networks
@@ -118,7 +119,6 @@ def features_of(records: Records, state: State) -> np.ndarray:
 
 def k_means(settings: Labels, features: np.ndarray, state: State) -> np.ndarray:
     """scikit-learn's centroids (k, D) of features (N, D), by the state's randomness."""
-    from sklearn.cluster import KMeans
 
     seed = int(state.randomness.stream(CENTROIDS).integers(0, 2**31, 1)[0])
     return KMeans(settings.clusters, random_state=seed).fit(features).cluster_centers_

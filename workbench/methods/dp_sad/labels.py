@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from dp_accounting import dp_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
+from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
+from workbench.privacy.accounting.stages import Stage
 from workbench.training.norms import NormOrNone
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.switches import Switches
-
-if TYPE_CHECKING:
-    from workbench.privacy.accounting.stages import Stage
-
 
 FEATURES, CENTROIDS, SUMS = "self-supervised features", "centroids", "cluster sums"  # the stages
 NORM = "norm of pixels"  # a tensor of the state: what an image is clipped to in DP k-means
@@ -82,10 +81,6 @@ class Labels(BaseModel):
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """DP k-means is paid for; public centroids are free, as is what stays in the room with all that the paper's modes keep there."""
-        from dp_accounting import dp_event
-
-        from workbench.privacy.accounting.stages import Stage
-
         unreleased = dp_event.NoOpDpEvent()
         if self.source == "public":
             return [Stage(CENTROIDS, None, "free")]
@@ -98,9 +93,6 @@ class Labels(BaseModel):
 
     def round_stage(self, facts: DatasetFacts) -> Stage:
         """Each round's sums and counts of all clusters are one release (the noisy Lloyd iterations of Blum et al. 2005, Gaussian)."""
-        from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
-        from workbench.privacy.accounting.stages import Stage
-
         return Stage(
             name=SUMS,
             event=ReplaceOneGaussianDpEvent(self.known_noise_multiplier() / math.sqrt(2), zero_out_ratio=math.sqrt(0.5)),

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from dp_accounting import dp_event
 from pydantic import Field, model_validator
+from scipy.optimize import minimize_scalar
 
 from workbench.datasets.base import DatasetFacts
 from workbench.diffusion import DiffusionConfig, SamplerConfig
@@ -312,8 +313,6 @@ def claimed(
     `max_grad_norm` C. `vector_length` s: number of parameters for eq. 15, of pixels for eq. 17. A bound, far above the truth,
     where the teacher is public and the whole gradient is clipped `per_record`; not as the paper trains.
     """
-    from scipy.optimize import minimize_scalar
-
     check_delta(delta)
     sigma = noise_multiplier * max_grad_norm
     slope = 2 * max_grad_norm**2 * vector_length * batch_size * steps * inverse_square(sigma)

@@ -11,12 +11,15 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.special import gammaln
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Preset, Reading
 from workbench.networks import CriticConfig
+from workbench.privacy.accounting.events import DrawnPartGaussianDpEvent
 from workbench.privacy.accounting.formulas import OLDER_ORDERS
 from workbench.privacy.accounting.stages import Stage, quiet_stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -136,8 +139,6 @@ RELATIONS = ("REPLACE_SPECIAL", "REPLACE_ONE")
 
 def release_stage(config: GSWGANConfig) -> Stage:
     """Noisy gradients of B images at once: noise of 2 C s against a distance of 2 C sqrt(B)."""
-    from workbench.privacy.accounting.events import DrawnPartGaussianDpEvent
-
     release, visible = config.release, config.release.drawn == "trained"
     noise_multiplier = release.known_noise_multiplier() / math.sqrt(release.batch_size)
     return Stage(
@@ -189,9 +190,6 @@ def without_replacement(sample_rate: float, noise_multiplier: float, order: int)
     log(1 + q^2 C(a,2) min(4 (e^rho(2) - 1), 2 e^rho(2)) + sum over j = 3..a of 2 q^j C(a,j) e^((j-1) rho(j))) / (a - 1), where rho(j) is
     j/(2 s^2).
     """
-    import numpy as np
-    from scipy.special import gammaln
-
     terms = np.arange(2, order + 1)
     logs = (terms - 1) * terms / (2 * noise_multiplier**2) + math.log(2)
     square = 1 / noise_multiplier**2

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
+from dp_accounting import dp_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
@@ -193,7 +194,6 @@ READINGS = {
 
 def claimed(config: P3GMConfig, facts: DatasetFacts, delta: float) -> PrivacyValue:
     """The RDP of components, mixture and DP-SGD; the centre is in no formula. Three releases of noise s are one of s / sqrt(3)."""
-    from dp_accounting import dp_event
 
     components, mixture, training = config.components.noise_multiplier, config.mixture.noise_multiplier, config.training
     assert components is not None

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from dp_accounting import dp_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
@@ -131,7 +132,6 @@ PRESETS = Method.presets | {
 
 def laplace_votes(config: PATEGANConfig) -> Stage:
     """A round's counts with discrete Laplace noise, a label each."""
-    from dp_accounting import dp_event
 
     label = dp_event.DiscreteLaplaceDpEvent(1.0 / known_noise(config.noise_multiplier), 1)
     return Stage(

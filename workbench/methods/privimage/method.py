@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+from dp_accounting import dp_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.datasets.base import DatasetFacts
@@ -26,9 +27,6 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining
-
-if TYPE_CHECKING:
-    from dp_accounting import dp_event
 
 
 class ClassifierTraining(OrdinaryTraining):
@@ -139,7 +137,6 @@ READINGS = {
 
 def query_claim(query: SemanticQuery, delta: float, beside: Sequence[tuple[dp_event.DpEvent, int]] = ()) -> PrivacyValue:
     """The RDP of the query, whoever knows its noise, with further releases `beside` it."""
-    from dp_accounting import dp_event
 
     assert query.noise_multiplier is not None
     return composed_rdp([(dp_event.GaussianDpEvent(query.noise_multiplier), 1), *beside], delta, SOURCE)

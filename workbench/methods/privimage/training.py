@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from sklearn.cluster import KMeans
 from torch import Tensor, nn
 
 from workbench import networks
@@ -69,7 +70,6 @@ def kinds_of(query: SemanticQuery, public: Records) -> np.ndarray:
 
     Refuses more labels than kinds.
     """
-    from sklearn.cluster import KMeans
 
     labels, vectors = labels_of(public), public.records.reshape(len(public), -1).astype(np.float32)
     there = np.unique(labels)

@@ -17,6 +17,7 @@ from workbench.serialization import dumps
 from workbench.training.state import PerformanceSettings
 from workbench.ui.cards import plan_details, plan_numbers
 from workbench.ui.choices import plan_choices
+from workbench.ui.configuration import same_configuration
 from workbench.ui.example import example_notice
 from workbench.ui.expected import show_expectation
 from workbench.ui.links import link
@@ -40,6 +41,7 @@ def draw() -> None:
             st.caption(strict)
         st.header("What this plan sets and takes", anchor=False)
         plan_details(plan)
+        same_configuration(plan.request, PREFIX)
         show_expectation(plan, PerformanceSettings(), PREFIX)
         st.subheader("What each stage spends", anchor=False)
         stages_section(plan, PREFIX)

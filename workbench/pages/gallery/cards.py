@@ -73,11 +73,11 @@ def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict],
         )  # fmt: skip
 
     for agreement in verdicts.agreements(chosen.owner, chosen.id):
-        names = [name or "a reviewer without a name" for name in (agreement.first, agreement.second)]
         kappa = "none" if agreement.kappa is None else number(agreement.kappa)
-        st.caption(
-            markdown(f"{names[0]} and {names[1]} said the same of {agreement.same} of {agreement.both} samples; Cohen's kappa: {kappa}.")
-        )
+        if agreement.interval is not None:
+            kappa += f" (95 %: {number(agreement.interval[0])} to {number(agreement.interval[1])})"
+        both = f"{agreement.first} and {agreement.second} said the same of {agreement.same} of {agreement.both} samples"
+        st.caption(markdown(f"{both}; Cohen's kappa: {kappa}."))
 
 
 def take_back(verdicts: Verdicts, chosen: SampleSet, reviewer: str | None) -> None:

@@ -88,7 +88,7 @@ def draw() -> None:
         zoom(int(typed), samples, dataset, neighbours)
         st.caption(READ)
     with st.expander("How many must I see?"):
-        how_many(len(given), len(samples), PREFIX)
+        how_many(given, len(samples), PREFIX)
     wanted = chosen_samples(samples, neighbours, look.facts, look.order, look.classes, look.judged, given)
     if not wanted:
         st.info("No sample fits these filters.")

@@ -132,7 +132,8 @@ def say_what_was_found(controls: Controls, desk: Desk) -> None:
 
 
 def in_order(wanted: Sequence[int], is_blinded: bool) -> list[int]:
-    """The samples as they are wanted, or shuffled by a fixed seed."""
-    if not is_blinded:
+    """The samples as they are wanted, or shuffled by a fixed seed: any two stand in one order, whatever else is wanted."""
+    if not is_blinded or not wanted:
         return list(wanted)
-    return np.random.default_rng(BLIND_SEED).permutation(np.sort(np.array(wanted, dtype=np.int64))).tolist()
+    places = np.random.default_rng(BLIND_SEED).random(max(wanted) + 1)
+    return sorted(wanted, key=places.__getitem__)

@@ -1,16 +1,21 @@
 """All samples at once: distance to the nearest training record against its ratio to that of held-out records; one of them enlarged."""
 
 import math
+from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from scipy import stats
 
 from workbench.datasets import Dataset
 from workbench.evaluation import Neighbours
+from workbench.pages.gallery.queue import in_order
 from workbench.records import ImageKind, Records, TableKind
+from workbench.runs.verdicts import Verdict
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.gallery import picture
@@ -95,8 +100,8 @@ def must_see(share: float, confidence: float) -> int:
     return math.ceil(math.log1p(-confidence) / math.log1p(-share))
 
 
-def how_many(seen: int, total: int, prefix: str) -> None:
-    """What number of samples a statement takes, and what those looked at allow to say."""
+def how_many(given: Mapping[int, Verdict], total: int, prefix: str) -> None:
+    """What number of samples a statement takes, and what the verdicts so far allow to say."""
     least, sure = st.columns(2)
     share = least.number_input(
         "Fewer copies than, in %", 0.01, 50.0, 1.0, step=None, format="%g", key=f"{prefix}share", bind="query-params"
@@ -109,6 +114,24 @@ def how_many(seen: int, total: int, prefix: str) -> None:
         f"Look at **{needed:,} samples** and find no copy, to say that fewer than {share:g} % are copies, at {confidence:g} % confidence."
         + (f" There are {total:,}: draw more." if needed > total else "")
     )
+    seen = seen_in_order(given, total)
     if seen:
-        st.caption(f"{seen:,} looked at without a copy would allow: fewer than {100 * (1 - (1 - confidence / 100) ** (1 / seen)):.3g} %.")
-    st.caption("It holds for samples that are looked at in the order in which they were drawn, not for the most suspicious first.")
+        copies = sum(one.verdict in ("copied", "unsure") for one in seen)
+        most = 100 * largest_share(copies, len(seen), confidence / 100)
+        st.caption(
+            f"The first {len(seen):,} samples, all judged, with {copies:,} called copied or unsure, allow to say: fewer than {most:.3g} %."
+        )
+    elif given:
+        st.caption("Your verdicts so far are on samples that were picked, and allow no such statement: judge the first ones without a gap.")
+    st.caption("It holds for samples that are looked at as they were drawn, or blinded, and not for the most suspicious first.")
+
+
+def seen_in_order(given: Mapping[int, Verdict], total: int) -> list[Verdict]:
+    """The verdicts on the longest beginning without a gap, in the order in which samples were drawn or in the blinded one: not picked."""
+    beginnings = ([given[place] for place in takewhile(given.__contains__, in_order(range(total), blinded))] for blinded in (False, True))
+    return max(beginnings, key=len)
+
+
+def largest_share(copies: int, seen: int, confidence: float) -> float:
+    """The upper end of Clopper and Pearson's one-sided interval of a share that `copies` of `seen` have."""
+    return 1.0 if copies >= seen else float(stats.beta.ppf(confidence, copies + 1, seen - copies))

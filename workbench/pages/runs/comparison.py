@@ -16,6 +16,7 @@ from workbench.runs.run import Run
 from workbench.runs.samples import SampleSet, sample_set
 from workbench.runs.trained import as_shown
 from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_marks
+from workbench.ui.configuration import same_configuration
 from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import results_of, set_choice, show_cautions, warning_marks
@@ -55,6 +56,7 @@ def run_detail(run: Run, prefix: str) -> None:
         sampling_form(run, f"{prefix}{run.id}_sample_")
     with st.expander("Configuration"):
         st.dataframe(config_table(run.config), hide_index=True, alt=f"Every value of the configuration of run {run.id}")
+    same_configuration(run.plan.request, f"{prefix}{run.id}_")
 
 
 def compare_measures(runs: Sequence[Run]) -> None:

@@ -27,7 +27,7 @@ def methods_over_epsilons(runs: Sequence[Run], name: str, prefix: str) -> None:
         st.caption(NONE_YET.format(markdown(name)))
         return
     there = [measure for measure in MEASURES if any(entry_of(result, measure) for result in results)]
-    chosen = st.selectbox("Measure", there, format_func=lambda measure: METRICS[measure].title, key=f"{prefix}measure")
+    chosen = st.selectbox("Measure", there, format_func=lambda measure: METRICS[measure].title, key=f"{prefix}measure", bind="query-params")
     own = points(results, chosen)
     title = f"{METRICS[chosen].title} ({mark(bool(own['releasable'].all()))})"
     none = pd.DataFrame(columns=["method", "source", "epsilon", "value"])

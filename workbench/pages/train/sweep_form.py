@@ -54,22 +54,36 @@ def _grid(chosen: Choices, performance: dict[str, Any], prefix: str) -> Grid | N
     fitting = [name for name, method in METHODS.items() if kind in method.kinds]
     measures = [name for name, metric in METRICS.items() if kind in metric.kinds]
     names, epsilons, seeds, repeats = st.columns([3, 1.5, 1, 1], vertical_alignment="bottom")
-    methods = names.multiselect("Methods", fitting, key=f"{prefix}methods")
-    at = epsilons.text_input("Epsilons", "1, 10", key=f"{prefix}epsilons", help="Between commas; the proved bound meets each.")
+    methods = names.multiselect("Methods", fitting, key=f"{prefix}methods", bind="query-params")
+    at = epsilons.text_input(
+        "Epsilons", "1, 10", key=f"{prefix}epsilons", bind="query-params", help="Between commas; the proved bound meets each."
+    )
     number_of = seeds.number_input(
-        "Seeds", min_value=0, value=0, step=1, key=f"{prefix}seeds",
+        "Seeds", min_value=0, value=0, step=1, key=f"{prefix}seeds", bind="query-params",
         help="So many seeded runs of each line: repeatable and not releasable. 0 leaves each run to fresh noise.",
     )  # fmt: skip
     times = repeats.number_input(
-        "Runs of each", min_value=1, value=1, step=1, key=f"{prefix}repeats", disabled=number_of > 0, help="Without seeds."
+        "Runs of each",
+        min_value=1,
+        value=1,
+        step=1,
+        key=f"{prefix}repeats",
+        bind="query-params",
+        disabled=number_of > 0,
+        help="Without seeds.",
     )
     settings, measured = st.columns(2)
     lines = settings.text_area(
-        "Settings, a line each", key=f"{prefix}settings", placeholder="dp-merf:training.steps=300,1000", height=90,
+        "Settings, a line each", key=f"{prefix}settings", bind="query-params", placeholder="dp-merf:training.steps=300,1000", height=90,
         help="KEY=VALUE,VALUE for all methods, METHOD:KEY=VALUE,VALUE for one.",
     )  # fmt: skip
     metrics = measured.multiselect(
-        "Measures", measures, key=f"{prefix}metrics", placeholder="all that need not be named", help="The picture shows the first."
+        "Measures",
+        measures,
+        key=f"{prefix}metrics",
+        bind="query-params",
+        placeholder="all that need not be named",
+        help="The picture shows the first.",
     )
     if not methods:
         return None
