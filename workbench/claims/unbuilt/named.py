@@ -2,10 +2,10 @@
 
 from workbench.claims.unbuilt.bare import BareClaim
 
-NO_FORMULA = "Our notes hold no formula of this paper. Nothing is claimed or proved here in its place."
+NO_FORMULA = "It is not built, and our notes hold no formula of its paper. Nothing is claimed or proved here in its place."
 
 GAN_OBFUSCATOR = BareClaim("GANobfuscator", "Xu et al. 2019, named by the papers; a GAN trained with noise on its gradients", NO_FORMULA)
-ZHANG_DP_GAN = BareClaim("dp-GAN of Zhang et al.", "Zhang, Ji and Wang 2018, named by the papers; a GAN trained privately", NO_FORMULA)
+ZHANG_DP_GAN = BareClaim("dp-GAN of Zhang, Ji and Wang", "2018, named by the papers; a GAN trained privately", NO_FORMULA)
 DPAF = BareClaim("DPAF", "Lin et al. 2023, named by the papers; a GAN whose forward pass aggregates features with noise", NO_FORMULA)
 DPD_FVAE = BareClaim(
     "DPD-fVAE", "Pfitzner and Arnrich 2022, named by the papers; a federated VAE of which the decoder is trained privately", NO_FORMULA
