@@ -43,6 +43,8 @@ def settled(page: Page, address: str) -> None:
     page.goto(address)
     page.wait_for_function("document.querySelector('h1') !== null", timeout=90_000)
     page.wait_for_function(SETTLED, timeout=90_000)
+    page.wait_for_load_state("networkidle")  # widgets whose code comes late
+    page.wait_for_function(SETTLED, timeout=90_000)
 
 
 def whole(page: Page, width: int) -> bytes:

@@ -174,6 +174,13 @@ def test_an_auditor_judges_by_keyboard_attacks_and_takes_a_dossier(page: Page, s
     page.get_by_role("button", name="Look for copies").click()
     expect(page.get_by_text("Training records extracted")).to_be_visible(timeout=LONG)
 
+    page.goto(f"{server}/audit?audit_run={finished_run}")
+    page.get_by_role("button", name="Plan it with canaries").click()
+    expect(heading(page, "Train")).to_be_visible()
+    settle(page)
+    page.get_by_text("Audit", exact=True).first.click()
+    expect(page.get_by_role("spinbutton", name="Canaries", exact=True)).to_have_value("200")
+
     page.goto(f"{server}/dossier?dossier_run={finished_run}")
     expect(heading(page, "Dossier")).to_be_visible()
     page.get_by_text(SECTIONS["signature"], exact=True).click()

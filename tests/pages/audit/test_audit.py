@@ -34,6 +34,16 @@ def test_every_section_is_drawn_and_says_what_it_costs_or_why_not(open_page: Ope
         assert any(word in text_of(app) for word in ("Cost", "no canaries", "does not tell", "no values per record", "2,000 trials")), name
 
 
+def test_a_run_without_canaries_leads_to_its_plan_with_some(open_page: OpenPage) -> None:
+    app = open_page("audit")
+    run = RunStore(here()).list()[0]
+    app.button(key=f"audit_{run.id}_canaries").click().run()
+    assert not app.exception
+    assert app.number_input(key="train_audit_canaries").value == 200
+    assert app.selectbox(key="train_method").value == run.method
+    assert len(RunStore(here()).list()) == 2, "nothing begins before the Train page has shown what it costs"
+
+
 def test_a_claim_is_attacked_by_a_job_and_its_result_stays(open_page: OpenPage) -> None:
     app = open_page("audit", audit_what="Papers' claims", audit_claim="dpgen", audit_trials="60")
     app.button[[button.label for button in app.button].index("Attack the claim")].click().run()

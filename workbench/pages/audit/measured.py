@@ -3,12 +3,14 @@
 import streamlit as st
 
 from workbench.escaping import prose
+from workbench.pages import go_to
 from workbench.runs.audits import AuditRecord, audit_of, kept_audit
 from workbench.runs.run import Run
 from workbench.runs.scripts import command_line
 from workbench.ui.cards import relation_words
 from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
+from workbench.ui.links import clone_link
 from workbench.ui.privacy_charts import OnAxis, numbers_on_axis
 from workbench.workspace import Workspace
 
@@ -16,7 +18,11 @@ ASKS = (
     "An audit puts canaries among the records, trains, and guesses which of them took part. Many right guesses prove that epsilon is at "
     "least so large. A small number proves nothing: the attack may be weak, and it can never say more than its ceiling."
 )
-HOW = "This run has no canaries. The command trains one by the same plan. It spends the bound once more, and is never the one to release."
+CANARIES = 200
+HOW = (
+    "This run has no canaries. One by the same plan that has some spends the bound once more, and is never the one to release: the Train page "
+    "shows what it costs before it starts, and the command starts it."
+)
 COSTS = (
     "Costs one pass of the model over the canaries, seconds to a minute. All of it was fixed before training: nothing can be chosen now."
 )
@@ -32,7 +38,9 @@ def measured_section(run: Run, prefix: str) -> None:
     audit = own or audit_of(Workspace.default(), run.plan)
     if audit is None and run.audit is None:
         st.info(prose(HOW))
-        st.code(f"{command_line(run.plan.request)} --audit-canaries 200 --yes", language="bash", wrap_lines=True)
+        if st.button("Plan it with canaries", key=f"{prefix}canaries", icon=":material/arrow_forward:"):
+            go_to("train", clone_link(run, "train_") | {"train_audit_canaries": str(CANARIES)})
+        st.code(f"{command_line(run.plan.request)} --audit-canaries {CANARIES} --yes", language="bash", wrap_lines=True)
     numbers_on_axis(on_axis(run, audit), f"{prefix}axis")
     st.caption(neighbours_words(run, audit))
     if audit is not None:
