@@ -58,7 +58,7 @@ class GPATEConfig(TeachersConfig):
 
 REASON = (
     "A record is in one teacher's part, which moves two bins of every argmax by one and the count that a test looks at; each is charged as "
-    "answered, whatever the votes are."
+    "answered, while the paper stops at a smaller epsilon that depends on the true votes and is private itself."
 )
 
 SOURCE = "Long et al. 2021 (G-PATE)"
