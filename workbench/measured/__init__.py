@@ -25,7 +25,10 @@ def _table() -> "pd.DataFrame":
     import pandas as pd
 
     parts = [_read(path) for path in sorted(Path(__file__).parent.glob("*.csv"))]
-    return pd.concat(parts, ignore_index=True).loc[:, list(COLUMNS)]
+    rows = pd.concat(parts, ignore_index=True).loc[:, list(COLUMNS)]
+    for same in (["run", "measure"], ["line", "dataset", "seed", "measure"]):  # recipes share lines, some under other names
+        rows = rows.drop_duplicates(same, keep="last", ignore_index=True)
+    return rows
 
 
 def _read(path: Path) -> "pd.DataFrame":

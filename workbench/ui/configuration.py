@@ -9,7 +9,7 @@ from workbench.runs.scripts import command_line, notebook, script
 def same_configuration(request: Request, prefix: str) -> None:
     """A command to copy, and files to take along; each makes this very request."""
     with st.expander("The same as a command, script or notebook"):
-        st.code(command_line(request), language="bash", wrap_lines=True)
+        st.code(command_line(request), language=None, wrap_lines=True)
         st.caption("Each of them makes this request, and so the same plan. `workbench train --request FILE` takes the request itself.")
         with st.container(horizontal=True):
             name = f"{request.method}-{request.preset}"
@@ -18,4 +18,4 @@ def same_configuration(request: Request, prefix: str) -> None:
                 "Notebook", notebook(request), f"{name}.ipynb", "application/x-ipynb+json", key=f"{prefix}notebook", on_click="ignore"
             )
             st.download_button("Request", request.text, f"{name}.json", "application/json", key=f"{prefix}request", on_click="ignore")
-        st.code(request.text, language="json", wrap_lines=True)
+        st.code(request.text, language=None, wrap_lines=True)

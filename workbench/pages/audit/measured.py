@@ -40,7 +40,7 @@ def measured_section(run: Run, prefix: str) -> None:
         st.info(prose(HOW))
         if st.button("Plan it with canaries", key=f"{prefix}canaries", icon=":material/arrow_forward:"):
             go_to("train", clone_link(run, "train_") | {"train_audit_canaries": str(CANARIES)})
-        st.code(f"{command_line(run.plan.request)} --audit-canaries {CANARIES} --yes", language="bash", wrap_lines=True)
+        st.code(f"{command_line(run.plan.request)} --audit-canaries {CANARIES} --yes", language=None, wrap_lines=True)
     numbers_on_axis(on_axis(run, audit), f"{prefix}axis")
     st.caption(neighbours_words(run, audit))
     if audit is not None:
