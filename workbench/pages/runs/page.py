@@ -10,6 +10,7 @@ from workbench.pages import go_to
 from workbench.pages.runs.buttons import run_buttons
 from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, compare_tables, run_detail
 from workbench.pages.runs.labels import show_labels
+from workbench.pages.runs.sheet import compare_methods
 from workbench.pages.runs.tables import run_table
 from workbench.runs.run import Run
 from workbench.runs.selection import SORTS, Facets, Selection
@@ -50,6 +51,7 @@ def draw() -> None:
         st.header("Comparison", anchor=False)
         compare_measures(selected)
         compare_tables(selected)
+        compare_methods(selected, PREFIX)
         compare_samples(selected)
         compare_curves(selected, PREFIX)
         compare_settings(selected)
