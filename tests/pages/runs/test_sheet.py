@@ -34,7 +34,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes | str]:
 
 def described(app: AppTest) -> list[str]:
     """The alternative texts of the contact sheets on the page."""
-    texts = [image.alt for element in app.get("imgs") for image in element.proto.imgs]
+    texts = [image.alt for element in app.get("image") for image in element.proto.imgs]
     return [text for text in texts if text.startswith("Contact sheet")]
 
 

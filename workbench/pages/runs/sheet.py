@@ -43,7 +43,7 @@ def _show(runs: Sequence[Run], prefix: str) -> None:
     with row:
         icon, colour = (":material/lock_open:", "green") if sheet.releasable else (":material/lock:", "orange")
         st.badge(sheet.mark, icon=icon, color=colour, help=MARK_WORDS[sheet.mark])
-    st.image(sheet.picture, alt=sheet.alt)
+    st.image(sheet.picture, alt=sheet.alt, output_format="PNG")  # small images have hard edges
     for note in sheet.notes:
         st.caption(prose(note))
     with st.container(horizontal=True, gap="small"):
