@@ -57,7 +57,7 @@ def test_measures_of_runs_of_images_stand_with_intervals_in_80_columns(
     words = " ".join(lines).split()
     assert all(word in words for row in rows for name, value in row.items() for word in (name, *value.split()))
     assert execute(["compare", *pair, "--metric", "frechet_distance", "--markdown"]) == 0
-    assert capsys.readouterr().out.startswith("| line | bound | frechet\\_distance |")
+    assert capsys.readouterr().out.startswith("| line | bound | frechet_distance |")
     assert execute(["compare", *pair, "--releasable"]) == 2
     assert "with numbers to show" in capsys.readouterr().err, "every number of this evaluation is private"
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from workbench.cli.output import print_table
 from workbench.errors import WorkbenchError
+from workbench.recipes.side_by_side import as_markdown
 from workbench.recipes.with_intervals import with_intervals
 
 ACCURACY, DISTANCE = "accuracy_logistic_regression", "frechet_distance"
@@ -48,6 +50,13 @@ def test_distances_in_other_features_stand_in_columns_of_their_own() -> None:
     ]
     alike = with_intervals([result("a", entry(ACCURACY, 0.5)), result("b", entry(ACCURACY, 0.6, "classifier"))])
     assert list(alike[0]) == ["line", "bound", ACCURACY], "an accuracy is in no features"
+
+
+def test_the_name_of_a_file_with_features_is_inert_in_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = with_intervals([result("a", entry(DISTANCE, 2.0)), result("b", entry(DISTANCE, 3.0, "![x](y)\x1b[2J"))])
+    assert "!\\[x\\](y)" in as_markdown(rows)
+    print_table([dict(row) for row in rows], "")
+    assert "\x1b" not in capsys.readouterr().out
 
 
 def test_only_the_measures_asked_for_and_none_where_nothing_may_leave() -> None:

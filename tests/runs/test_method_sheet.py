@@ -54,7 +54,8 @@ def test_methods_are_rows_in_their_order_and_epsilons_columns_from_small_to_larg
         ("dpdm", "epsilon 1", "dpdm1"),
         ("dpdm", "epsilon 10", "dpdm10"),
     ]
-    assert sheet.alt == "Contact sheet on own: 10 images in each cell, a row each for dp-merf, dpdm; a column each for epsilon 1, epsilon 10"
+    assert sheet.alt.startswith("Contact sheet on own: 10 images in each cell, a row each for dp-merf, dpdm; ")
+    assert sheet.alt.endswith("; a column each for epsilon 1, epsilon 10")
 
 
 def test_a_second_run_of_a_method_at_an_epsilon_has_a_row_of_its_own_and_no_bound_is_the_last_column() -> None:
@@ -110,13 +111,14 @@ def test_samples_without_labels_stand_in_their_order_and_the_sheet_says_so() -> 
     assert [note for note in sheet.notes if "no labels" in note] == ["The samples of dpdm dpdm1 have no labels: they stand in their order."]
 
 
-def test_a_column_is_the_epsilon_asked_for_only_where_the_bound_meets_it(queue: Callable[..., Run], quick_plan: Callable[..., Plan]) -> None:
+def test_a_column_is_the_epsilon_asked_for_where_the_bound_meets_it(queue: Callable[..., Run], quick_plan: Callable[..., Plan]) -> None:
     run = queue(quick_plan("dp-merf"))
     assert run.bound.epsilon < 10.0
     assert column_of(run) == 10.0
     paid = run.model_copy(update={"bound": run.bound.model_copy(update={"epsilon": 12.34567})})
     assert column_of(paid) == 12.35
-    claimed = run.model_copy(update={"plan": run.plan.model_copy(update={"request": run.plan.request.model_copy(update={"target": "claim"})})})
+    request = run.plan.request.model_copy(update={"target": "claim"})
+    claimed = run.model_copy(update={"plan": run.plan.model_copy(update={"request": request})})
     assert column_of(claimed) == float(f"{run.bound.epsilon:.4g}") != 10.0
 
 
@@ -134,7 +136,7 @@ def test_runs_of_other_records_and_runs_without_samples_are_refused(
     def on(facts: DatasetFacts) -> Run:
         return run.model_copy(update={"plan": run.plan.model_copy(update={"facts": facts})})
 
-    with pytest.raises(WorkbenchError, match="Expected runs of one dataset, got digits and other. Choose runs of one."):
+    with pytest.raises(WorkbenchError, match="Expected runs of one dataset, got digits and other"):
         check_same_images([run, on(run.plan.facts.model_copy(update={"name": "other"}))])
     with pytest.raises(WorkbenchError, match="got runs of digits whose records differ"):
         check_same_images([run, run.model_copy(update={"fingerprint": "another"})])

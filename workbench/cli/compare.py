@@ -25,7 +25,7 @@ def compare(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Evaluated runs of one dataset, or a file of `reproduce --out`.")],
     metric: Annotated[list[str] | None, typer.Option(help="Only this measure; may be repeated.")] = None,
     sheet: Annotated[
-        Path | None, typer.Option("--sheet", metavar="FILE", help="Write samples of images instead, methods by epsilon: a .png or an .html.")
+        Path | None, typer.Option("--sheet", metavar="FILE", help="Write images instead, methods by epsilon: a .png or an .html.")
     ] = None,
     without_originals: Annotated[
         bool, typer.Option("--without-originals", help="Leave real training records out of the sheet, with which it is private.")

@@ -24,7 +24,8 @@ PLACES, ACROSS = 10, 5  # images of a cell, and how many of them stand side by s
 GAP, NAME_WIDTH = 2 * FRAME + 4, 150  # pixels between cells, and of the names at the left
 ORIGINALS, NO_RUN = "originals (private)", "no run"
 COLUMNS_ARE = (
-    "Columns: the epsilon that was asked for, which the run's proved bound meets; where none was asked for, or the bound is larger, the bound."
+    "Columns: the epsilon that was asked for, which the run's proved bound meets; "
+    "where none was asked for, or the bound is larger, the bound."
 )
 
 
@@ -190,9 +191,8 @@ def _notes(entries: Sequence[Entry], facts: DatasetFacts, has_originals: bool) -
 
 
 def _alternative_text(rows: Sequence[str], columns: Sequence[str], facts: DatasetFacts) -> str:
-    return (
-        f"Contact sheet on {facts.name}: {PLACES} images in each cell, a row each for {', '.join(rows)}; a column each for {', '.join(columns)}"
-    )
+    shown = f"a row each for {', '.join(rows)}; a column each for {', '.join(columns)}"
+    return f"Contact sheet on {facts.name}: {PLACES} images in each cell, {shown}"
 
 
 def _table(shown: dict[str, list[np.ndarray | None]], columns: Sequence[str]) -> Image.Image:

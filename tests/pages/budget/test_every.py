@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 from workbench import datasets
 from workbench.claims import ClaimRow, claims_table
 from workbench.pages.budget import every
-from workbench.pages.budget.frontier import look_of
 from workbench.planning import make_plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.runs.audits import AuditRecord
 from workbench.runs.run import Run
 from workbench.ui.chart_files import png
+from workbench.ui.looks import look_of
 
 OpenPage = Callable[..., AppTest]
 PLAN = make_plan("class-moments", datasets.facts("digits"), epsilon=2.0)

@@ -66,9 +66,7 @@ def test_without_originals_the_sheet_of_runs_that_may_be_released_is_releasable(
     assert Image.open(io.BytesIO(made["methods.png"])).text["mark"] == "private"  # type: ignore[arg-type, attr-defined]
 
 
-def test_runs_of_other_images_are_told_and_a_run_without_samples_is_left_out(
-    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_other_images_are_told_and_a_run_without_samples_is_left_out(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = RunStore(here()).list()
     sample_set(here(), runs[0].id).file.unlink()
     app = open_page("runs", runs_chosen=[run.id for run in runs])

@@ -13,7 +13,6 @@ from workbench.claims import ClaimRow
 from workbench.escaping import html_text, prose
 from workbench.marks import mark
 from workbench.methods import METHODS
-from workbench.pages.budget.frontier import look_of
 from workbench.pages.claims.table import claim_rows
 from workbench.plan import Plan
 from workbench.privacy.accounting.values import PrivacyValue
@@ -22,6 +21,7 @@ from workbench.runs.run import Run
 from workbench.ui import charts
 from workbench.ui.cards import relation_words
 from workbench.ui.formats import number
+from workbench.ui.looks import look_of
 from workbench.ui.runs import audits_among, equal_audit
 from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS, GREY
 

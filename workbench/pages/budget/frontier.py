@@ -17,19 +17,17 @@ from workbench.evaluation import PROTOCOLS
 from workbench.evaluation.protocols import OWN
 from workbench.marks import MARKS, mark
 from workbench.measured import FLOOR
-from workbench.methods import METHODS
 from workbench.pages.budget.points import protocol_of
-from workbench.ui.charts import DASHES, SYMBOLS
+from workbench.ui.charts import DASHES
 from workbench.ui.formats import duration, number
-from workbench.ui.theme import GREY, SERIES
+from workbench.ui.looks import look_of
+from workbench.ui.theme import GREY
 
 COLUMNS = ("method", "epsilon", "value", "low", "high", "line", "recipe", "protocol", "about")
 NOTE = (
     "Measured points are the workbench's own: mean and range of the runs of a recipe's line, at the proved bound, whatever your runs stand "
     "at. workbench reproduce {recipes} --reuse makes them anew; hover to read seeds, samples, time and code."
 )
-
-OFTEN = ("selective-pretraining", "private-evolution", "prior-moments", "dp-promise", "dp-merf", "private-classifier")
 
 Row = dict[Hashable, Any]
 _BOUND = re.compile(r", bound [0-9.]+|( \(floor\))$")
@@ -77,18 +75,6 @@ def draw_measured(figure: go.Figure, points: pd.DataFrame, picked: Collection[st
             hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
             name=f"{'floor: ' * (method == FLOOR)}{html_text(with_method(series, method))} ({measured_by(protocol)})",
         )
-
-
-def look_of(method: str) -> tuple[str, str]:
-    """Colour and symbol of a method, the same on every chart; the floor is grey.
-
-    Methods that are often looked at together come first, so that they differ in colour; all others differ in colour or symbol.
-    """
-    if method == FLOOR:
-        return GREY, "line-ew"
-    order = [*OFTEN, *(name for name in METHODS if name not in OFTEN)]
-    place = order.index(method) if method in order else sum(map(ord, method))
-    return SERIES[place % (len(SERIES) - 1)], SYMBOLS[place % len(SYMBOLS)]
 
 
 def frontier(points: pd.DataFrame, better: str) -> list[str]:
