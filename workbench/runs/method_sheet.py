@@ -109,9 +109,10 @@ def method_sheet(entries: Sequence[Entry], facts: DatasetFacts, originals: Recor
     """
     columns = sorted({entry.column for entry in entries})
     rows = _rows(entries)
-    shown = {name: [_cell(row.get(column), facts) for column in columns] for name, row in rows.items()}
+    shown: dict[str, list[np.ndarray | None]] = {}
     if originals is not None:
-        shown = {ORIGINALS: [ten_images(originals, facts, place) for place in range(len(columns))]} | shown
+        shown[ORIGINALS] = [ten_images(originals, facts, place) for place in range(len(columns))]
+    shown |= {name: [_cell(row.get(column), facts) for column in columns] for name, row in rows.items()}
     notes = _notes(entries, facts, originals is not None)
     named = list(map(_epsilon_words, columns))
     table = _table(shown, named)

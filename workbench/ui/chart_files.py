@@ -73,7 +73,8 @@ def _scatter(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
         if error is not None and error.array is not None:
             up = _values(error.array)
             down = up if error.arrayminus is None else _values(error.arrayminus)
-            axes.errorbar(x, y, fmt="none", ecolor=first, capsize=2, linewidth=1, **{name: [down, up]})
+            ends: dict[str, Any] = {name: [down, up]}
+            axes.errorbar(x, y, fmt="none", ecolor=first, capsize=2, linewidth=1, **ends)
     _texts(axes, trace, x, y)
 
 

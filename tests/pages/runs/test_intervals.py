@@ -15,10 +15,10 @@ from workbench.runs.store import RunStore
 from workbench.ui.chart_files import chart_file, png
 from workbench.ui.formats import number
 from workbench.ui.looks import look_of
-from workbench.ui.runs import results_of
+from workbench.ui.runs import results_of, run_label
 
 OpenPage = Callable[..., AppTest]
-ACCURACY, COPYING = "Accuracy, logistic regression", "Nearer to training"
+ACCURACY, COPYING = "Accuracy, logistic regression", "Nearer to training in classifier (trained on glyphs)"
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_files_of_the_chart_have_its_intervals(pair: list[Run]) -> None:
 
 
 def test_the_measure_of_the_address_is_drawn_and_another_can_be_picked(open_page: OpenPage, pair: list[Run]) -> None:
-    chosen = [run.id for run in pair]
+    chosen = list(map(run_label, pair))
     assert charts_of(open_page("runs", runs_chosen=chosen)) == [f"{ACCURACY} of 2 compared runs with 95 % intervals"]
     app = open_page("runs", runs_chosen=chosen, runs_measure=COPYING)
     assert charts_of(app) == [f"{COPYING} of 2 compared runs with 95 % intervals"]

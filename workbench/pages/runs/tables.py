@@ -56,8 +56,9 @@ def measure_name(name: str) -> str:
 def axis_title(row: Mapping[str, Any]) -> str:
     """What the axis of a result's measure is called: with the features where it is taken in some, and its unit."""
     metric = METRICS.get(row["name"])
-    described = "" if metric is None else "; ".join(filter(None, [row["features"] if metric.in_features else "", metric.unit]))
-    return measure_name(row["name"]) + (f" ({described})" if described else "")
+    if metric is None:
+        return measure_name(row["name"])
+    return metric.title + (f" in {row['features']}" if metric.in_features else "") + (f" ({metric.unit})" if metric.unit else "")
 
 
 def run_heading(run: Run) -> str:
