@@ -89,7 +89,9 @@ def test_every_number_of_every_table_has_its_mark() -> None:
     assert shown["Epsilon 0 (public data)"] == "1.12 (private)"
     accuracy = OLD | {"largest_class": 0.625}
     assert [row["Largest class (held-out records)"] for row in result_table([accuracy, OLD]).to_dict("records")] == ["0.625 (private)", "–"]
-    assert [value_text(row) for row in (OLD, accuracy)] == ["1.5 (releasable)", "1.5 (releasable); largest class 0.625 (private)"]
+    interval = "1.5 (releasable), 95 %: 1.25 to 1.75"
+    assert [value_text(row) for row in (OLD, accuracy)] == [interval, f"{interval}; largest class 0.625 (private)"]
+    assert value_text(OLD | {"interval": None}) == "1.5 (releasable)"
     (summary,) = summary_rows(recipe_results(RESULT))
     assert (summary["mark"], summary["epsilon 0 mark"], summary["ceiling mark"]) == ("releasable", "releasable", "private")
 

@@ -37,7 +37,7 @@ def test_an_attack_says_which_runs_it_takes_and_what_to_do(capsys: pytest.Captur
         assert "(nonprivate, dp-promise, dp-sgd-dm," in (said := capsys.readouterr().err)
         assert "`workbench copies` and `workbench audit` take any." in said
     assert execute(["compare", run.id]) == 2
-    assert "`workbench sweeps` shows the runs of a sweep side by side" in capsys.readouterr().err
+    assert "`workbench evaluate RUN` takes them." in capsys.readouterr().err
 
 
 def test_a_sweep_says_how_one_method_alone_gets_a_field(capsys: pytest.CaptureFixture[str]) -> None:

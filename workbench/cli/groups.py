@@ -41,7 +41,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Measure": {
         "evaluate": "Measure samples beside real records.",
-        "compare": "Put the runs of a table side by side.",
+        "compare": "Put runs of one dataset side by side.",
         "reproduce": "Carry out a recipe of runs and measures.",
         "report": "Write a recipe's results as a table and a picture.",
         "comparisons": "Print what all comparisons found.",

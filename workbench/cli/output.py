@@ -40,7 +40,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
     if not rows:
         print(empty)
         return
-    lines = [list(rows[0]), *[[short(value) for value in row.values()] for row in rows]]
+    lines = [list(map(terminal, rows[0])), *[[short(value) for value in row.values()] for row in rows]]
     for place, columns in enumerate(column_groups(lines, line_width())):
         print("\n" * (place > 0), end="")
         print_columns([[line[column] for column in columns] for line in lines])

@@ -145,12 +145,12 @@ def line_table(lines: Mapping[str, Sequence[Line]]) -> str:
             for line in {line.name: line for own in lines.values() for line in own}.values()
         ),
     ]
-    head = ["line", "claim", "proved bound", *map(_escaped, headings), "seconds to train"]
+    head = ["line", "claim", "proved bound", *map(heading_text, headings), "seconds to train"]
     return "\n".join([_cells(head), "|" + "---|" * len(head), *map(_cells, rows)])
 
 
-def _escaped(heading: str) -> str:
-    """The measure's name, which is one of ours, as it is; the features may have a file's."""
+def heading_text(heading: str) -> str:
+    """A column's heading in Markdown: the measure's name, which is one of ours, as it is; the features may have a file's."""
     measure, between, features = heading.partition(" in ")
     return f"{measure}{between}{markdown(features)}"
 

@@ -7,6 +7,7 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown
 from workbench.marks import MARKS_MEAN, mark, may_leave
+from workbench.recipes.report import heading_text
 from workbench.runs.finished import kept_results
 from workbench.runs.run import Run
 from workbench.serialization import jsonable
@@ -55,8 +56,8 @@ def results_of_runs(workspace: Workspace, runs: Sequence[Run]) -> list[dict[str,
 
 def as_markdown(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table, with what the marks mean."""
-    head = list(rows[0])
-    cells = [[markdown(row[column]) for column in head] for row in rows]
+    cells = [[markdown(row[column]) for column in rows[0]] for row in rows]
+    head = list(map(heading_text, rows[0]))
     return "\n".join([f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *cells)] + ["", MARKS_MEAN]) + "\n"
 
 

@@ -75,10 +75,12 @@ def _scatter(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
     style |= {"drawstyle": "steps-post"} if trace.line.shape == "hv" else {}
     first = colour if isinstance(colour, str) else None
     axes.plot(x, y, linestyle=line, marker=marker, color=first, label=_label(trace), linewidth=1.6, markersize=6, **style)
-    if trace.error_y is not None and trace.error_y.array is not None:
-        up = _values(trace.error_y.array)
-        down = up if trace.error_y.arrayminus is None else _values(trace.error_y.arrayminus)
-        axes.errorbar(x, y, [down, up], fmt="none", ecolor=first, capsize=2, linewidth=1)
+    for name, error in (("xerr", trace.error_x), ("yerr", trace.error_y)):
+        if error is not None and error.array is not None:
+            up = _values(error.array)
+            down = up if error.arrayminus is None else _values(error.arrayminus)
+            ends: dict[str, Any] = {name: [down, up]}
+            axes.errorbar(x, y, fmt="none", ecolor=first, capsize=2, linewidth=1, **ends)
     _texts(axes, trace, x, y)
 
 
@@ -172,4 +174,5 @@ def chart_file(figure: go.Figure, alt: str, table: pd.DataFrame) -> str:
     from workbench.ui.part_files import panel_file
     from workbench.ui.parts import Chart
 
-    return panel_file(str(figure.layout.yaxis.title.text or "A chart"), alt, [Chart("chart", figure, alt, table)])
+    title = str(figure.layout.yaxis.title.text or figure.layout.xaxis.title.text or "A chart").replace("<br>", " ")
+    return panel_file(title, alt, [Chart("chart", figure, alt, table)])

@@ -9,7 +9,7 @@ from workbench.escaping import prose
 from workbench.evaluation.likeness import guessing_note, likeness_note
 from workbench.pages.runs.attacks import show_attacks
 from workbench.pages.runs.sampling import sampling_form
-from workbench.pages.runs.tables import measure_name, result_table, value_text
+from workbench.pages.runs.tables import axis_title, measure_name, result_table, run_heading, value_text
 from workbench.recipes.side_by_side import BOUND, LINE, results_of_runs, side_by_side
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
@@ -19,7 +19,7 @@ from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_
 from workbench.ui.configuration import same_configuration
 from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
-from workbench.ui.runs import results_of, set_choice, show_cautions, warning_marks
+from workbench.ui.runs import results_of, set_choice, show_cautions
 from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
 from workbench.workspace import Workspace
 
@@ -60,17 +60,17 @@ def run_detail(run: Run, prefix: str) -> None:
 
 
 def compare_measures(runs: Sequence[Run]) -> None:
-    """A row a measure, a column a run; the privacy of each run in the first rows."""
+    """A row a measure with its 95 % interval, a column a run; the privacy of each run in the first rows."""
     table: dict[str, dict[str, str]] = {}
     for run in map(as_shown, runs):
-        column = _heading(run)
+        column = run_heading(run)
         table.setdefault("Upper bound", {})[column] = number(run.bound.epsilon)
         if run.replace_one is not None:
             table.setdefault("Upper bound, one record replaced", {})[column] = number(run.replace_one.epsilon)
         table.setdefault("Paper's claim", {})[column] = epsilon_text(run.claim, 3)
         table.setdefault("Delta of both", {})[column] = number(run.delta)
         for row in results_of(run.id):
-            table.setdefault(measure_name(row["name"]), {})[column] = value_text(row)
+            table.setdefault(axis_title(row), {})[column] = value_text(row)
     frame = pd.DataFrame.from_dict(table, orient="index").fillna("–").rename_axis("Measure").reset_index()
     st.dataframe(frame, hide_index=True, alt="Privacy and measures of the compared runs")
 
@@ -93,7 +93,7 @@ def compare_samples(runs: Sequence[Run]) -> None:
     """The first samples of each run in a column of its own: the same classes in the same places."""
     for column, run in zip(st.columns(len(runs)), runs, strict=True):
         with column:
-            st.markdown(f"**{_heading(run)}**")
+            st.markdown(f"**{run_heading(run)}**")
             show_samples(run, sample_set(Workspace.default(), run.id), columns=10 if len(runs) == 2 else 5, limit=40)
 
 
@@ -109,16 +109,16 @@ def show_samples(run: Run, chosen: SampleSet, columns: int = 10, limit: int = 60
 
 def compare_curves(runs: Sequence[Run], prefix: str) -> None:
     """What the runs' steps reported, a chart a name, with their mark."""
-    curves = [value_frames(RunFolder(Workspace.default(), run.id), _heading(run)) for run in runs]
+    curves = [value_frames(RunFolder(Workspace.default(), run.id), run_heading(run)) for run in runs]
     for name in dict.fromkeys(name for frames in curves for name in frames):
         frame = pd.concat([frames[name] for frames in curves if name in frames])
-        alt = f"Training {value_title(name).lower()} of {', '.join(_heading(run) for run in runs)} against the step"
+        alt = f"Training {value_title(name).lower()} of {', '.join(run_heading(run) for run in runs)} against the step"
         show_curves(frame, name, f"{value_title(name)} (private)", alt, f"{prefix}{name}_chart")
 
 
 def compare_settings(runs: Sequence[Run]) -> None:
     """The settings in which the runs differ; what is alike is left out."""
-    columns = {_heading(run): {row["Field"]: row["Value"] for row in config_table(run.config)} for run in runs}
+    columns = {run_heading(run): {row["Field"]: row["Value"] for row in config_table(run.config)} for run in runs}
     fields = sorted({field for values in columns.values() for field in values})
     rows = [{"Setting": field} | {name: values.get(field, "–") for name, values in columns.items()} for field in fields]
     differing = [row for row in rows if len({value for name, value in row.items() if name != "Setting"}) > 1]
@@ -127,8 +127,3 @@ def compare_settings(runs: Sequence[Run]) -> None:
         st.dataframe(differing, hide_index=True, alt="Settings in which the compared runs differ")
     else:
         st.caption("None: the runs have the same configuration.")
-
-
-def _heading(run: Run) -> str:
-    marks = warning_marks(run)
-    return f"{run.method} {run.id}" + (f" ({', '.join(marks)})" if marks else "")

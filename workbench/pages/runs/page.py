@@ -9,7 +9,9 @@ from workbench.jobs.job import STATES
 from workbench.pages import go_to
 from workbench.pages.runs.buttons import run_buttons
 from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, compare_tables, run_detail
+from workbench.pages.runs.intervals import compare_intervals
 from workbench.pages.runs.labels import show_labels
+from workbench.pages.runs.sheet import compare_methods
 from workbench.pages.runs.tables import run_table
 from workbench.runs.run import Run
 from workbench.runs.selection import SORTS, Facets, Selection
@@ -49,7 +51,9 @@ def draw() -> None:
     if len(selected) > 1:
         st.header("Comparison", anchor=False)
         compare_measures(selected)
+        compare_intervals(selected, PREFIX)
         compare_tables(selected)
+        compare_methods(selected, PREFIX)
         compare_samples(selected)
         compare_curves(selected, PREFIX)
         compare_settings(selected)

@@ -53,6 +53,20 @@ def measure_name(name: str) -> str:
     return METRICS[name].title if name in METRICS else words(name)
 
 
+def axis_title(row: Mapping[str, Any]) -> str:
+    """What the axis of a result's measure is called: with the features where it is taken in some, and its unit."""
+    metric = METRICS.get(row["name"])
+    if metric is None:
+        return measure_name(row["name"])
+    return metric.title + (f" in {row['features']}" if metric.in_features else "") + (f" ({metric.unit})" if metric.unit else "")
+
+
+def run_heading(run: Run) -> str:
+    """A run as the heading of a column: method, id, and what a reader must know of it."""
+    marks = warning_marks(run)
+    return f"{run.method} {run.id}" + (f" ({', '.join(marks)})" if marks else "")
+
+
 def result_table(results: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Measures as rows: value with interval, what real data and public data alone give, each number with its own mark.
 
@@ -85,8 +99,10 @@ def baselines_text(baselines: Mapping[str, Any]) -> str:
 
 
 def value_text(row: Mapping[str, Any]) -> str:
-    """A value with its mark; of an accuracy also the share of the largest class, without which it says little."""
+    """A value with its mark and its interval; of an accuracy also the share of the largest class, without which it says little."""
     shown = marked_value(row, "value")
+    if row.get("interval") is not None:
+        shown += f", 95 %: {interval_text(row['interval'])}"
     return shown if row.get("largest_class") is None else f"{shown}; largest class {marked_value(row, 'largest_class')}"
 
 
