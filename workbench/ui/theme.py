@@ -52,13 +52,15 @@ STATE_COLOURS: Final[dict[str, BadgeColour]] = {
     "lost": "red",
 }
 
-# No colour of its own: a theme that is chosen in the browser's menu holds at once, and what was drawn here would keep the old one.
+# No colour of its own but the ground of white words, the light theme's accent in either: a theme that is chosen in the browser's menu holds
+# at once, and what was drawn here would keep the old one.
 _STYLE = """
 <style>
   ::placeholder { color: inherit !important; opacity: 0.75 !important; }
   [data-testid="stMetricLabel"] p { color: inherit; }
   [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p, [data-testid="stImageCaption"] { color: inherit; }
   [data-testid="stMetricLabel"], [data-testid="stCaptionContainer"], [data-testid="stImageCaption"] { opacity: 0.82; }
+  [data-testid="stBaseButton-primary"], [data-testid="stMultiSelectTagsContainer"] [data-tag] { background-color: #0b6b74 !important; }
   .stMarkdownBadge { white-space: normal !important; }
   [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #77848c55; border-radius: 0 !important; }
   [data-testid="stMainBlockContainer"] { padding-top: 4.25rem; }
