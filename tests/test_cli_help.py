@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from workbench.cli.commands import app
 from workbench.cli.groups import GROUPS
-from workbench.cli.topics import WORDS
+from workbench.cli.topics import EXPLAINED
 from workbench.evaluation import METRICS
+from workbench.words import ALSO, WORDS
 
 NAMED = re.compile(r"`workbench ([a-z][a-z-]*)")
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
@@ -34,19 +35,23 @@ def test_every_command_is_in_one_group_with_a_line_that_80_columns_have_room_for
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("topic", sorted({*COMMANDS, *(title.lower() for title in GROUPS), *WORDS}))
+@pytest.mark.parametrize("topic", sorted({*COMMANDS, *(title.lower() for title in GROUPS), *EXPLAINED, *ALSO}))
 def test_help_explains_each_command_group_and_word(topic: str) -> None:
     text = " ".join(shown("help", *topic.split()).split())
     if topic in COMMANDS:
         assert f"workbench {topic}" in text
     if topic.capitalize() in GROUPS:
         assert all(name in text for name in GROUPS[topic.capitalize()])
-    if topic in WORDS:
-        assert WORDS[topic] in text
+    if (word := ALSO.get(topic, topic)) in EXPLAINED:
+        assert EXPLAINED[word] in text
+
+
+def test_help_knows_every_word_of_the_glossary() -> None:
+    assert WORDS.items() <= EXPLAINED.items()
 
 
 def test_help_alone_lists_the_words() -> None:
-    assert all(word in shown("help") for word in WORDS)
+    assert all(word in shown("help") for word in EXPLAINED)
 
 
 def test_what_help_does_not_know_lists_what_it_does() -> None:

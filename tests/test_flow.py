@@ -11,7 +11,7 @@ import workbench
 
 PACKAGE = Path(workbench.__file__).parent
 FLOW = (  # a room may import those above it, and its own line
-    "errors escaping files lazy locks marks measured published seeds serialization sqlite workspace",
+    "errors escaping files lazy locks marks measured published seeds serialization sqlite words workspace",
     "records",
     "datasets",
     "privacy diffusion",

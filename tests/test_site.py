@@ -16,6 +16,7 @@ from docs.site.slides import deck
 from workbench.cli.groups import GROUPS
 from workbench.methods import METHODS
 from workbench.methods.dp_merf import DPMERFConfig
+from workbench.words import glossary
 
 PAGES = {Path("docs/proofs.md"): Path("proofs/index.md"), Path("docs/claims.md"): Path("evidence/claims.md")}
 
@@ -95,6 +96,12 @@ def test_every_key_of_a_file_has_a_meaning(reference: dict[str, str]) -> None:
     page = reference["reference/formats.md"]
     assert "| `columns.other` | `` | The category of every other text; without one such a text is refused. |" in page
     assert [line for line in page.splitlines() if line.endswith("|  |")] == []
+
+
+def test_the_glossary_has_the_words_that_help_and_pages_explain() -> None:
+    asked = "from workbench.words import glossary; print(glossary(), end='')"
+    assert (ROOT / "docs/concepts/glossary.md").read_text() == glossary(), f'Run `python -c "{asked}" > docs/concepts/glossary.md`.'
+    assert "\ndelta\n  What is left over beyond epsilon" in glossary()
 
 
 def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:

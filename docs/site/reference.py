@@ -11,7 +11,6 @@ import workbench
 from docs.site.environment import FOR_TESTS, VARIABLES
 from workbench.cli.commands import app
 from workbench.cli.groups import GROUPS
-from workbench.cli.topics import WORDS
 from workbench.datasets import DATASETS
 from workbench.datasets.declaration import TableDeclaration
 from workbench.evaluation import METRICS
@@ -54,7 +53,6 @@ def reference_pages(claims: str) -> dict[str, str]:
         ("name", "what it measures", "better"),
         ((f"`{name}`", metric.description, metric.better) for name, metric in METRICS.items()),
     )
-    pages["reference/words.md"] = table("Words of `workbench help`", ("word", "meaning"), WORDS.items())
     pages["reference/python.md"] = _python()
     return pages
 

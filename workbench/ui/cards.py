@@ -19,6 +19,7 @@ from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value
 from workbench.ui.theme import CLAIM_WORDS, STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
+from workbench.ui.words import explained, explained_all
 from workbench.workspace import Workspace
 
 MOST_NUMBERS = 4
@@ -36,17 +37,18 @@ def three_numbers(
     """
     claimed, proved, measured = st.columns(3)
     with claimed:
-        value_card("Paper's claim", claim, "what the paper's own formula gives; not a guarantee by itself", words=CLAIM_WORDS)
+        value_card("Paper's claim", claim, explained("claim", "Not a guarantee by itself."), words=CLAIM_WORDS)
     with proved:
         beside = replace_one is not None and replace_one.neighboring_relation != bound.neighboring_relation
-        value_card("Upper bound", bound, "the smallest epsilon that this workbench can prove", other=replace_one if beside else None)
+        meaning = explained("bound", "This is the smallest that this workbench can prove.")
+        value_card("Upper bound", bound, meaning, other=replace_one if beside else None)
     with measured:
         if audit is None:
             empty_card(
                 "Audit", "No audit of this configuration has been run. An audit measures a lower bound by attacking a trained model."
             )
         else:
-            value_card("Audit", audit, "a lower bound measured by an attack", note=ceiling)
+            value_card("Audit", audit, explained("lower bound"), note=ceiling)
             if audit.epsilon > bound.epsilon:
                 st.error(prose(audit.reason))
 
@@ -83,7 +85,8 @@ def value_card(
 ) -> None:
     """One epsilon with its status in words, delta, accountant and neighboring relation; behind a button, sampling, reason and source.
 
-    A value that is no guarantee says why on the card itself. `other` is the value where one record is replaced.
+    `meaning` says what kind of epsilon it is, in Markdown. A value that is no guarantee says why on the card itself. `other` is the
+    value where one record is replaced.
     """
     with st.container(border=True, height="stretch", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -92,10 +95,11 @@ def value_card(
         with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
             st.metric("Epsilon", epsilon_text(value), help=meaning, width="content")
             if other is not None:
-                st.metric("One record replaced", epsilon_text(other), help=REPLACED, width="content")
+                st.metric("One record replaced", epsilon_text(other), help=explained("neighbours", REPLACED), width="content")
             _grounds(value)
-        facts = [f"delta {number(value.delta)}", value.accountant, relation_words(value)]
-        st.caption(" · ".join(fact for fact in facts if fact and fact != "none"))
+        facts = {"delta": f"delta {number(value.delta)}", "accountant": value.accountant, "neighbours": relation_words(value)}
+        shown = {word: fact for word, fact in facts.items() if fact and fact != "none"}
+        st.caption(" · ".join(shown.values()), help=explained_all(*shown))
         if note:
             st.caption(markdown(note))
         if value.reason and value.status not in GUARANTEES:
@@ -112,10 +116,10 @@ def _grounds(value: PrivacyValue) -> None:
 
 
 def empty_card(heading: str, text: str) -> None:
-    """A card of the same shape that says why there is no number."""
+    """A card of the same shape that says why no lower bound was measured."""
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.markdown(f"**{heading}**")
-        st.metric("Epsilon", "–")
+        st.metric("Epsilon", "–", help=explained("lower bound"))
         st.caption(text)
 
 
@@ -125,11 +129,12 @@ def epsilon_text(value: PrivacyValue, digits: int = 4) -> str:
 
 
 def releasable_mark(releasable: bool, reason: str = "") -> None:
-    """Whether something may leave the room, in a badge with the reason on hover."""
+    """Whether something may leave the room, in a badge with what marks mean and the reason on hover."""
+    about = explained("mark", reason)
     if releasable:
-        st.badge("samples and weights may be released", icon=":material/lock_open:", color="green", help=reason or None)
+        st.badge("samples and weights may be released", icon=":material/lock_open:", color="green", help=about)
     else:
-        st.badge("do not share", icon=":material/lock:", color="orange", help=reason or None)
+        st.badge("do not share", icon=":material/lock:", color="orange", help=about)
 
 
 def run_marks(run: Run) -> None:
@@ -138,13 +143,17 @@ def run_marks(run: Run) -> None:
         st.markdown(f"**{run.id}** · {run.method} on {markdown(run.dataset)}")
         st.badge(run.state, color=STATE_COLOURS[run.state])
         if run.claim_only:
-            st.badge("claim only", color="red", help="Trained on the paper's word: no finite bound is proved for it.")
+            st.badge("claim only", color="red", help=explained("claim", "No finite bound is proved for this run."))
         if run.example:
             st.badge("example", color="violet", help="A small run made on first use so that no page is empty.")
         if run.audit is not None:
-            st.badge("audited", color="orange", help="Canaries were among its records: train another by the same plan to release.")
+            st.badge(
+                "audited",
+                color="orange",
+                help=explained("audit", "This run has canaries among its records: train another by the same plan to release."),
+            )
         if run.seed is not None:
-            st.badge(f"seed {run.seed}", color="orange", help="Repeatable, so whoever knows the seed knows the noise.")
+            st.badge(f"seed {run.seed}", color="orange", help=explained("seed"))
         releasable_mark(run.may_be_released, run.release_reason)
 
 

@@ -24,6 +24,7 @@ from workbench.runs.public_votes import votes_of
 from workbench.ui.forms import config_form, fields_that_may_be_empty
 from workbench.ui.own_tables import declared_choice
 from workbench.ui.session import cached_plan, facts_or_stop, publicly
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests on where nothing is calibrated
@@ -271,7 +272,7 @@ def _privacy_choices(
             bind="query-params",
             format_func=TARGET_TITLES.__getitem__,
             disabled=not able,
-            help="Which number shall meet the target. Only the proved bound is a guarantee.",
+            help=explained("epsilon", "Which number shall meet the target: only the proved bound is a guarantee."),
         )
     epsilon = row[1].number_input(
         "Target epsilon",
@@ -282,7 +283,7 @@ def _privacy_choices(
         key=f"{prefix}epsilon",
         bind="query-params",
         disabled=not able or target.startswith("none"),
-        help="The privacy loss to stay under; smaller protects more.",
+        help=explained("epsilon", "The run stays under this; smaller protects more."),
     )
     delta = row[2].number_input(
         "Delta",
@@ -294,6 +295,6 @@ def _privacy_choices(
         key=f"{prefix}delta",
         bind="query-params",
         placeholder=f"{default_delta(method_class, facts, preset):.3g}",
-        help="The probability with which the bound may fail. Default: the preset's, else 1/(n ln n) of n records. Keep it below 1/n.",
+        help=explained("delta", "Where the preset has a delta of its own, it is the default."),
     )
     return target, epsilon, delta

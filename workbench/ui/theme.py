@@ -7,6 +7,7 @@ import streamlit as st
 from PIL import Image
 
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.ui.words import words_popover
 
 # Okabe and Ito's palette: told apart with every common form of colour blindness, and by dash where lines cross.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
@@ -112,7 +113,8 @@ def icon() -> Image.Image:
 
 
 def title(text: str, lead: str) -> None:
-    """The page's one first-level heading and the sentence beside it."""
+    """The page's one first-level heading, the sentence beside it, and the words of the workbench."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(text, anchor=False, width="content")
         st.caption(lead, width="content")
+        words_popover()

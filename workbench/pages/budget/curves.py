@@ -19,6 +19,7 @@ from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.runs import as_float
 from workbench.ui.theme import CLAIMED, EXACT
+from workbench.ui.words import explained
 
 AXES = {
     "noise_multiplier": "Noise multiplier",
@@ -39,11 +40,11 @@ def accountant_section(plan: Plan, prefix: str) -> None:
     stages = counted_stages(plan)
     axes = [axis for axis in AXES if setting_of(stages, axis) is not None]
     if not axes:
-        st.header("Epsilon by accountant", anchor=False)
+        st.header("Epsilon by accountant", anchor=False, help=explained("accountant"))
         st.caption(prose(without_curves(plan)))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header("Epsilon by accountant, against the", anchor=False, width="content")
+        st.header("Epsilon by accountant, against the", anchor=False, width="content", help=explained("accountant"))
         axis = st.segmented_control(
             "Against", axes, default=axes[0], required=True, key=f"{prefix}against", bind="query-params", format_func=AXES.__getitem__,
             label_visibility="collapsed",

@@ -22,6 +22,7 @@ from workbench.ui.example import example_notice
 from workbench.ui.expected import show_expectation
 from workbench.ui.links import link
 from workbench.ui.runs import known_runs
+from workbench.ui.words import explained, explained_all
 
 PREFIX = "budget_"
 
@@ -39,13 +40,13 @@ def draw() -> None:
         accountant_section(plan, PREFIX)  # above the fold of a small projector
         if strict := strict_words(dumps(plan)):
             st.caption(strict)
-        st.header("What this plan sets and takes", anchor=False)
+        st.header("What this plan sets and takes", anchor=False, help=explained("plan"))
         plan_details(plan)
         same_configuration(plan.request, PREFIX)
         show_expectation(plan, PerformanceSettings(), PREFIX)
-        st.subheader("What each stage spends", anchor=False)
+        st.subheader("What each stage spends", anchor=False, help=explained("stage"))
         stages_section(plan, PREFIX)
-        st.subheader("What the ledger has, and what a launch would take", anchor=False)
+        st.subheader("What the ledger has, and what a launch would take", anchor=False, help=explained("ledger"))
         launch_section(plan)
         st.subheader("What it comes to on drawn records: a dry run", anchor=False)
         dry_run_section(plan, PREFIX)
@@ -56,14 +57,15 @@ def draw() -> None:
     utility_section(choices.facts, choices.dataset.text, runs, PREFIX, None if plan is None else plan.request)
     example_notice(PREFIX)
     if plan is not None:
-        st.header("What this epsilon means", anchor=False)
+        st.header("What this epsilon means", anchor=False, help=explained("epsilon"))
         meaning_section(plan, PREFIX)
         dial, deltas = st.columns(2, gap="large")
         with dial:
             st.subheader("The epsilon dial", anchor=False)
             dial_section(plan.delta, plan.bound.epsilon, PREFIX)
         with deltas:
-            st.subheader("Which delta?", anchor=False)
+            st.subheader("Which delta?", anchor=False, help=explained("delta"))
             delta_section(plan)
-    st.header("Claim, bound and lower bound of every method", anchor=False)  # last: the first look evaluates every paper's formula
+    # last: the first look evaluates every paper's formula
+    st.header("Claim, bound and lower bound of every method", anchor=False, help=explained_all("claim", "bound", "lower bound"))
     every_section(plan, runs, PREFIX)

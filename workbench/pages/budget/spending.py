@@ -15,6 +15,7 @@ from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.theme import SERIES
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 SAYS = (
@@ -76,7 +77,8 @@ def launch_section(plan: Plan) -> None:
     after = zero_out_total([*before, ("this run", own)], delta).epsilon
     most = math.inf if budget is None else budget.epsilon
     spent, takes, then, left = st.columns(4)
-    spent.metric("Spent on these records", number(so_far), help=f"{len(entries)} runs together; open ones with all that they may spend.")
+    about = f"{len(entries)} runs together; open ones with all that they may spend."
+    spent.metric("Spent on these records", number(so_far), help=explained("ledger", about))
     takes.metric("This launch would add", number(after - so_far) if math.isfinite(after) else "∞")
     then.metric("After it", number(after))
     left.metric("Left after it", "no budget set" if math.isinf(most) else number(max(0.0, most - after)))

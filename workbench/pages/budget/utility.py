@@ -27,6 +27,7 @@ from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
 from workbench.ui.formats import number
 from workbench.ui.runs import results_of
+from workbench.ui.words import explained
 
 PUBLISHED_TITLES = {
     "accuracy_unspecified": "Accuracy, classifier not named (published)",
@@ -82,7 +83,7 @@ def pick(measured: pd.DataFrame, better: str, prefix: str) -> list[str] | None:
         return None
     return st.multiselect(
         "In colour", names, frontier(measured, better), key=f"{prefix}picked", bind="query-params",
-        help="Beforehand those of the frontier: at some bound none other reaches as much. The others are grey; hover to read them.",
+        help=explained("frontier", "Beforehand those of the frontier are chosen. The others are grey; hover to read them."),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from workbench.runs.store import RunStore
 from workbench.ui.cards import value_card
 from workbench.ui.formats import number
 from workbench.ui.spent import total_of
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 EVERY_RUN_COUNTS = (
@@ -43,7 +44,7 @@ def ledger_section(prefix: str) -> None:
     with total:
         counts = str([(entry.run_id, [stage.count for stage in entry.stages]) for entry in entries])
         spent = total_of(str(ledger.path), account, tuple(chosen) or None, counts)
-        value_card("Spent in total", spent, "composed under the zero-out relation")
+        value_card("Spent in total", spent, explained("ledger", "Composed under the zero-out relation."))
         if unlike := why_unlike(spent, bounds_alone(chosen or runs)):
             st.caption(unlike)
     with budget, st.container(border=True, height="stretch"):
@@ -89,7 +90,9 @@ def budget_form(ledger: Ledger, account: str, prefix: str) -> None:
         epsilon = st.number_input(
             "Budget epsilon", min_value=0.0, value=None, step=None, format="%g", key=f"{prefix}budget_epsilon", placeholder="say, 10"
         )
-        delta = st.number_input("Delta", 0.0, 1.0, None, step=None, format="%g", key=f"{prefix}budget_delta", placeholder="say, 1e-5")
+        delta = st.number_input(
+            "Delta", 0.0, 1.0, None, step=None, format="%g", key=f"{prefix}budget_delta", placeholder="say, 1e-5", help=explained("delta")
+        )
         if st.form_submit_button("Set the budget", key=f"{prefix}budget_set"):
             try:
                 if epsilon is None or delta is None:

@@ -9,6 +9,7 @@ from workbench.pages import go_to
 from workbench.pages.claims.ledger import ledger_section
 from workbench.pages.claims.table import audited_methods, caught_at, claim_rows, claims_frame
 from workbench.ui.cards import three_numbers
+from workbench.ui.words import explained
 
 PREFIX = "claims_"
 
@@ -49,5 +50,5 @@ def draw() -> None:
     st.caption("  \n".join(prose(text) for text in grounds if text))
     if row.caught is not None and st.button("Attack the claim yourself", key=f"{PREFIX}attack", icon=":material/policy:"):
         go_to("audit", {"audit_what": "Papers' claims", "audit_claim": row.method})
-    st.header("Spent on each dataset", anchor=False)
+    st.header("Spent on each dataset", anchor=False, help=explained("ledger"))
     ledger_section(PREFIX)

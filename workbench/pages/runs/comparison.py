@@ -21,6 +21,7 @@ from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
 from workbench.ui.runs import results_of, set_choice, show_cautions
 from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 MARKS_HELP = "Private: computed from private records without noise; do not share it. Releasable: it may be shared."
@@ -45,7 +46,7 @@ def run_detail(run: Run, prefix: str) -> None:
     if results:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**Measures**")
-            st.badge("each number has its mark", icon=":material/lock:", color="orange", help=MARKS_HELP)
+            st.badge("each number has its mark", icon=":material/lock:", color="orange", help=explained("mark"))
         st.dataframe(result_table(results), hide_index=True, alt=f"Measures of run {run.id} with intervals")
         for note in filter(None, (guessing_note(results), likeness_note(results))):
             st.caption(prose(note))

@@ -16,6 +16,7 @@ from workbench.ui.actions import errors_shown
 from workbench.ui.formats import number
 from workbench.ui.runs import known_runs, run_label
 from workbench.ui.spent import total_of
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 PREFIX = "start_"
@@ -74,7 +75,7 @@ def draw() -> None:
             with st.container(gap="xxsmall"):
                 recent_runs(runs[:RECENT])
         with right:
-            st.header("Budget left", anchor=False)
+            st.header("Budget left", anchor=False, help=explained("ledger"))
             budget_left()
 
 

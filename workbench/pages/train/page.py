@@ -23,6 +23,7 @@ from workbench.ui.expected import show_expectation
 from workbench.ui.forms import config_form
 from workbench.ui.runs import is_asked_for, run_choice
 from workbench.ui.session import launch_warnings
+from workbench.ui.words import explained
 
 PREFIX, SWEEP_PREFIX = "train_", "train_sweep_"
 
@@ -82,7 +83,7 @@ def speed_choices() -> tuple[dict[str, Any], int | None]:
     speed = config_form(PerformanceSettings, PerformanceSettings().model_dump(), f"{PREFIX}speed.", leave_out={"device"})
     seed = st.number_input(
         "Seed", min_value=0, value=None, step=1, key=f"{PREFIX}seed", bind="query-params", placeholder="none: noise nobody can repeat",
-        help="Makes the run repeatable. Whoever knows the seed knows the noise, so nothing of the run may be released.",
+        help=explained("seed"),
     )  # fmt: skip
     if seed is not None:
         st.warning("A seeded run is repeatable and not releasable: its noise can be drawn again.")
@@ -106,7 +107,7 @@ def audit_choices() -> AuditDesign | None:
     number, kind, seed = st.columns(3)
     canaries = number.number_input(
         "Canaries", min_value=2, value=None, step=1, key=f"{PREFIX}audit_canaries", bind="query-params", placeholder="none: no audit",
-        help="They take places of training records, and each joins or stays out by a coin. More of them can prove more.",
+        help=explained("canary", "They take places of training records. More of them can prove more."),
     )  # fmt: skip
     chosen = kind.selectbox(
         "Kind", KINDS, KINDS.index("patterns"), key=f"{PREFIX}audit_kind", bind="query-params", disabled=canaries is None,

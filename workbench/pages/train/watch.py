@@ -13,6 +13,7 @@ from workbench.ui.cards import run_marks
 from workbench.ui.formats import duration, memory, number
 from workbench.ui.jobs import how_far
 from workbench.ui.traces import show_preview, show_values
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 1.0
@@ -76,9 +77,9 @@ def show_run(run: Run, prefix: str) -> None:
 
 def _numbers(run: Run) -> None:
     spent, budget, left, elapsed, peak = st.columns(5)
-    spent.metric("Epsilon spent so far", number(run.epsilon_spent), help="A proved upper bound, counted a little ahead of the step.")
-    beside = run.replace_one and f"Where one record is replaced by another: {number(run.replace_one.epsilon)}."
-    budget.metric("Upper bound when done", number(run.bound.epsilon), help=beside)
+    spent.metric("Epsilon spent so far", number(run.epsilon_spent), help=explained("bound", "Counted a little ahead of the step."))
+    beside = f"Where one record is replaced by another: {number(run.replace_one.epsilon)}." if run.replace_one else ""
+    budget.metric("Upper bound when done", number(run.bound.epsilon), help=explained("bound", beside))
     left.metric("Time left", duration(run.seconds_left) if run.is_active else "–")
     elapsed.metric("Time so far", duration(run.seconds_running))
     peak.metric(
