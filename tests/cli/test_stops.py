@@ -17,7 +17,7 @@ from workbench.training.state import PerformanceSettings
         (["show"], "Missing argument 'RUN': A run's id; `workbench runs` lists them."),
         (
             ["help", "nothing"],
-            "start, plan, train, look, measure, audit, release, housekeeping, accuracy_logistic_regression",
+            "teach, tune, start, train, look, measure, housekeeping, accuracy_logistic_regression",
         ),
     ],
 )
