@@ -17,10 +17,11 @@ from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
 
 
 @pytest.mark.parametrize(
-    ("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.6e-5, 149.7), ("published", 10.0, 9.375e-4, 142.3)]
+    ("preset", "epsilon", "slope", "steps", "older"),
+    [("published-1", 1.0, 1.6e-5, 149.7, 86.7), ("published", 10.0, 9.375e-4, 142.3, 110.2)],
 )
-def test_published_noise_affords_so_many_steps(preset: str, epsilon: float, slope: float, steps: float) -> None:
-    """RDP of an image is slope times the order, which is mu^2 / 2."""
+def test_published_noise_affords_so_many_steps(preset: str, epsilon: float, slope: float, steps: float, older: float) -> None:
+    """RDP of an image is slope times the order, which is mu^2 / 2; by the conversion of before 2022 fewer steps."""
     plan = make_plan("datalens", facts("mnist"), preset=preset, target="claim")
     config = plan.build().config
     assert isinstance(config, DataLensConfig)
@@ -28,8 +29,16 @@ def test_published_noise_affords_so_many_steps(preset: str, epsilon: float, slop
     square = config.changes / config.noise_multiplier**2
     assert square / 15 / 2 == pytest.approx(slope, rel=1e-5)
     assert gdp_mu(epsilon, 1e-5) ** 2 / square == pytest.approx(steps, abs=0.06)
+    best = math.sqrt(math.log(1e5) + epsilon) - math.sqrt(math.log(1e5))  # c + 2 sqrt(c log(1e5)), at the best order, is epsilon
+    assert best**2 / (square / 2) == pytest.approx(older, abs=0.06)
     assert PUBLISHED[preset][3] == int(steps)
     assert 0.98 * epsilon < plan.bound.epsilon <= epsilon < plan.claim.epsilon
+
+
+def test_200_steps_on_the_digits_at_ten_need_noise_of_126() -> None:
+    settings = {"top": 8, "training.batch_size": 10, "training.steps": 200}
+    plans = [make_plan("datalens", facts("digits"), delta=1e-5, settings=settings | {"noise_multiplier": s}) for s in (126.5, 125.5)]
+    assert plans[0].bound.epsilon < 10.0 < plans[1].bound.epsilon
 
 
 @pytest.mark.parametrize(("epsilon", "doubled"), [(1.0, 2.155), (10.0, 24.39)])
