@@ -37,9 +37,14 @@ def test_published_settings_claim_what_the_code_claims() -> None:
 
 
 def test_the_older_conversion_claims_more_of_the_same_releases() -> None:
-    """The divergences of the sampled steps, of components (noise 5) and of 60 releases of the mixture (100) added up, converted as of old."""
-    orders = np.array(OLDER_ORDERS)
-    divergence = 800 * sampled_gaussian(300 / 60_000, 1.4, orders) + (1 / 5**2 + 60 / 100**2) * orders / 2
+    """By the divergences of sampled steps, components and mixture, added up and converted as of old."""
+    config = make_plan("p3gm", MNIST, preset="published", target="claim").build().config
+    assert isinstance(config, P3GMConfig)
+    training, orders = config.training.terms("DP-SGD", 60_000), np.array(OLDER_ORDERS)
+    assert (training["steps"], training["sample_rate"], training["noise_multiplier"]) == (800, 0.005, 1.4)
+    sampled = 800 * sampled_gaussian(0.005, 1.4, orders)
+    assert (config.components.noise_multiplier, config.mixture.steps) == (5.0, 20)
+    divergence = sampled + (1 / 5**2 + 3 * 20 / 100**2) * orders / 2  # weights, means and variances in each of 20 rounds
     assert float(np.min(divergence + math.log(1e5) / (orders - 1))) == pytest.approx(1.213, abs=5e-4)
 
 
