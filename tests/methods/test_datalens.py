@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
-from support.quick import quick_plan
+from support.quick import QUICK, quick_plan
+from torch import Tensor
 
 from workbench.datasets import facts
 from workbench.errors import WorkbenchError
@@ -12,15 +14,20 @@ from workbench.experiment import new_state
 from workbench.methods.datalens import DataLensConfig, training
 from workbench.methods.datalens.method import PUBLISHED
 from workbench.models.teachers.config import VOTES
+from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
+from workbench.records import Records
+from workbench.training.grid import Grid
+from workbench.training.randomness import Randomness
 
 
 @pytest.mark.parametrize(
-    ("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.6e-5, 149.7), ("published", 10.0, 9.375e-4, 142.3)]
+    ("preset", "epsilon", "slope", "steps", "older"),
+    [("published-1", 1.0, 1.6e-5, 149.7, 86.7), ("published", 10.0, 9.375e-4, 142.3, 110.2)],
 )
-def test_published_noise_affords_so_many_steps(preset: str, epsilon: float, slope: float, steps: float) -> None:
-    """RDP of an image is slope times the order, which is mu^2 / 2."""
+def test_published_noise_affords_so_many_steps(preset: str, epsilon: float, slope: float, steps: float, older: float) -> None:
+    """RDP of an image is slope times the order, which is mu^2 / 2; by the conversion of before 2022 fewer steps."""
     plan = make_plan("datalens", facts("mnist"), preset=preset, target="claim")
     config = plan.build().config
     assert isinstance(config, DataLensConfig)
@@ -28,8 +35,16 @@ def test_published_noise_affords_so_many_steps(preset: str, epsilon: float, slop
     square = config.changes / config.noise_multiplier**2
     assert square / 15 / 2 == pytest.approx(slope, rel=1e-5)
     assert gdp_mu(epsilon, 1e-5) ** 2 / square == pytest.approx(steps, abs=0.06)
+    best = math.sqrt(math.log(1e5) + epsilon) - math.sqrt(math.log(1e5))  # c + 2 sqrt(c log(1e5)), at the best order, is epsilon
+    assert best**2 / (square / 2) == pytest.approx(older, abs=0.06)
     assert PUBLISHED[preset][3] == int(steps)
     assert 0.98 * epsilon < plan.bound.epsilon <= epsilon < plan.claim.epsilon
+
+
+def test_200_steps_on_the_digits_at_ten_need_noise_of_126() -> None:
+    settings = {"top": 8, "training.batch_size": 10, "training.steps": 200}
+    plans = [make_plan("datalens", facts("digits"), delta=1e-5, settings=settings | {"noise_multiplier": s}) for s in (126.5, 125.5)]
+    assert plans[0].bound.epsilon < 10.0 < plans[1].bound.epsilon
 
 
 @pytest.mark.parametrize(("epsilon", "doubled"), [(1.0, 2.155), (10.0, 24.39)])
@@ -58,6 +73,56 @@ def test_votes_are_top_signs_and_turned_round_move_by_two_roots_of_k() -> None:
         moved = (votes.sum(dim=0) - neighbour.sum(dim=0)).float().norm(dim=-1)
         assert float(moved.max()) <= 2 * math.sqrt(4)
     assert moved.tolist() == [4.0] * 5  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+FEW = 12  # records, of a teacher each, so that a teacher learns what its record is
+TAUGHT = {"teachers.number": FEW, "teachers.updates": 30, "teachers.learning_rate": 0.05, "noise_multiplier": 2.0, "training.steps": 3}
+
+
+def voted(plan: Plan, data: Records, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Tensor], list[np.ndarray]]:
+    """Every teacher's votes (K, B, D) of each round, and their sums as released, in deviations of the noise.
+
+    What follows a release is the same whatever it says, so that rounds after the first differ by what teachers learned alone.
+    """
+    each, sums = list[Tensor](), list[np.ndarray]()
+    signs = training.signs
+
+    def kept(wishes: Tensor, top: int, draw: torch.Generator) -> Tensor:
+        each.append(signs(wishes, top, draw))
+        return each[-1]
+
+    def recorded(_self: Randomness, purpose: str, step: int, total: np.ndarray, grid: Grid) -> np.ndarray:
+        assert purpose == VOTES
+        sums.append(total * grid.spacing / grid.deviation)
+        return 5.0 * np.random.default_rng(step).normal(size=total.shape)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "signs", kept)
+        patch.setattr(Randomness, "release", recorded)
+        for _ in plan.build().fit(data, None, new_state(plan, seed=0)):
+            pass
+    return each, sums
+
+
+@pytest.mark.parametrize(("position", "top", "least"), [(0, 3, 0.55), (7, 3, 0.7), (7, 64, 0.6)])
+def test_a_replaced_record_moves_the_released_votes_by_the_stated_distance_at_most(
+    position: int, top: int, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A black image in the place of a white one: its own teacher votes otherwise, in every round, and no other does."""
+    labels = np.zeros(FEW, np.int64)
+    records = np.full((FEW, 1, 8, 8), 255, np.uint8)
+    others = records.copy()
+    others[position] = 0
+    facts_of_few = facts("digits").model_copy(update={"num_records": FEW})
+    plan = make_plan("datalens", facts_of_few, settings=QUICK["datalens"] | TAUGHT | {"top": top}, delta=1e-3)
+    (stated,) = [stage.distances for stage in plan.stages if stage.name == VOTES]
+    assert stated is not None
+    (votes, sums), (other_votes, other_sums) = (voted(plan, Records(one, labels), monkeypatch) for one in (records, others))
+    assert len(votes) == len(sums) == 3
+    for one, other in zip(votes, other_votes, strict=True):
+        assert [number for number in range(FEW) if not torch.equal(one[number], other[number])] == [position]
+    moved = [float(np.linalg.norm(one - other)) for one, other in zip(sums, other_sums, strict=True)]
+    assert least * stated.replace_one < max(moved) <= stated.replace_one
 
 
 def test_votes_are_right_on_average() -> None:

@@ -18,6 +18,8 @@ from workbench.methods.dp_merf import RELEASE
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.settings import DP_SGD
 from workbench.planning import make_plan
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
@@ -45,6 +47,15 @@ def test_queries_alone(noise: float, rdp: float | None, pld: float) -> None:
     assert proved_bound([central.round_stage(MNIST)], 1e-5).epsilon == pytest.approx(pld, rel=3e-3)
     if rdp is not None:
         assert queries_claim(central, 1e-5).epsilon == pytest.approx(rdp, rel=1e-3)
+
+
+@pytest.mark.parametrize(("preset", "noise_multiplier", "epsilon"), [("published-1", 12.851, 1.0), ("published", 1.8360, 10.0)])
+def test_noise_without_the_query_is_hardly_less(preset: str, noise_multiplier: float, epsilon: float) -> None:
+    """At the noise that the steps alone need, the query makes the claim too large."""
+    plan = make_plan("dp-feta", MNIST, preset=preset, settings={"training.noise_multiplier": noise_multiplier})
+    (steps,) = [stage for stage in plan.stages if stage.name == DP_SGD]
+    assert ACCOUNTANTS["rdp"].epsilon(mechanisms(steps.total(), "REPLACE_SPECIAL"), 1e-5) == pytest.approx(epsilon, rel=1e-4)
+    assert epsilon < plan.claim.epsilon < 1.03 * epsilon
 
 
 def test_the_embedding_of_feta_pro_is_a_gaussian_of_26_6_for_a_null_record() -> None:

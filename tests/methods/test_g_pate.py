@@ -20,10 +20,13 @@ from workbench.privacy.not_dp import vote_gaps
 
 
 @pytest.mark.parametrize(
-    ("preset", "epsilon", "slope", "steps"), [("published-1", 1.0, 1.58333e-4, 226.9), ("published", 10.0, 0.0304167, 65.8)]
+    ("preset", "epsilon", "slope", "steps", "older", "unanswered"),
+    [("published-1", 1.0, 1.58333e-4, 226.9, 131.5, 4311), ("published", 10.0, 0.0304167, 65.8, 51.0, 4802)],
 )
-def test_published_noise_affords_so_many_steps_if_all_queries_are_answered(preset: str, epsilon: float, slope: float, steps: float) -> None:
-    """RDP of a step is slope times the order, which is mu^2 / 2."""
+def test_published_noise_affords_so_many_steps_if_all_queries_are_answered(
+    preset: str, epsilon: float, slope: float, steps: float, older: float, unanswered: int
+) -> None:
+    """RDP of a step is slope times the order, which is mu^2 / 2; by the conversion of before 2022 fewer, and more if none is answered."""
     plan = make_plan("g-pate", facts("mnist"), preset=preset, target="claim")
     config = plan.build().config
     assert isinstance(config, GPATEConfig)
@@ -31,8 +34,22 @@ def test_published_noise_affords_so_many_steps_if_all_queries_are_answered(prese
     square = config.changes / config.noise_multiplier**2
     assert square / 2 == pytest.approx(slope, rel=1e-5)
     assert gdp_mu(epsilon, 1e-5) ** 2 / square == pytest.approx(steps, abs=0.06)
+    assert older_steps(epsilon, square / 2) == pytest.approx(older, abs=0.06)
+    tests = config.queries / (config.noise_multiplier * config.test_noise) ** 2
+    assert int(gdp_mu(epsilon, 1e-5) ** 2 / tests) == unanswered
     assert PUBLISHED[preset]["steps"] == int(steps)
     assert 0.99 * epsilon < plan.bound.epsilon <= epsilon < plan.claim.epsilon
+
+
+def older_steps(epsilon: float, slope: float) -> float:
+    """Steps T whose T slope a + log(1e5)/(a - 1) is epsilon at the best order a, where it is c + 2 sqrt(c log(1e5)) with c = T slope."""
+    return (math.sqrt(math.log(1e5) + epsilon) - math.sqrt(math.log(1e5))) ** 2 / slope
+
+
+def test_200_steps_on_the_digits_at_ten_need_noise_of_63_2() -> None:
+    settings = {"directions": 4, "training.batch_size": 10, "training.steps": 200}
+    plans = [make_plan("g-pate", facts("digits"), delta=1e-5, settings=settings | {"noise_multiplier": s}) for s in (63.25, 63.15)]
+    assert plans[0].bound.epsilon < 10.0 < plans[1].bound.epsilon
 
 
 def test_tests_that_are_left_out_cost_nothing() -> None:

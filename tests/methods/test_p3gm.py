@@ -13,8 +13,10 @@ from workbench.experiment import new_state
 from workbench.methods.p3gm import training
 from workbench.methods.p3gm.method import CENTRE, COMPONENTS, MIXTURE, P3GMConfig
 from workbench.planning import make_plan
+from workbench.privacy.accounting.accountants.moments import sampled_gaussian
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.events import RealisedBatchSizeDpEvent
+from workbench.privacy.accounting.formulas import OLDER_ORDERS
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
 from workbench.training.grid import Grid
@@ -32,6 +34,29 @@ def test_published_settings_claim_what_the_code_claims() -> None:
     paid = [stage for stage in plan.stages if stage.spent != "free"]
     alone = {stage.name: proved_bound([stage], 1e-5).epsilon for stage in paid}
     assert alone == pytest.approx({COMPONENTS: 0.726, MIXTURE: 0.258, "DP-SGD": 0.425}, rel=5e-3)
+
+
+def test_the_older_conversion_claims_more_of_the_same_releases() -> None:
+    """By the divergences of sampled steps, components and mixture, added up and converted as of old."""
+    config = make_plan("p3gm", MNIST, preset="published", target="claim").build().config
+    assert isinstance(config, P3GMConfig)
+    training, orders = config.training.terms("DP-SGD", 60_000), np.array(OLDER_ORDERS)
+    assert (training["steps"], training["sample_rate"], training["noise_multiplier"]) == (800, 0.005, 1.4)
+    sampled = 800 * sampled_gaussian(0.005, 1.4, orders)
+    assert (config.components.noise_multiplier, config.mixture.steps) == (5.0, 20)
+    divergence = sampled + (1 / 5**2 + 3 * 20 / 100**2) * orders / 2  # weights, means and variances in each of 20 rounds
+    assert float(np.min(divergence + math.log(1e5) / (orders - 1))) == pytest.approx(1.213, abs=5e-4)
+
+
+def test_the_settings_of_the_codes_script_for_mnist_claim_about_as_much() -> None:
+    """40 epochs of lots of 1500 with noise 5, components with noise 10, the mixture as ever."""
+    settings = {
+        "training.batch_size": 1_500,
+        "training.noise_multiplier": 5.0,
+        "training.steps": 1_600,
+        "components.noise_multiplier": 10.0,
+    }
+    assert make_plan("p3gm", MNIST, preset="published", settings=settings).claim.epsilon == pytest.approx(0.967, abs=5e-4)
 
 
 def test_fixed_blocks_whose_coins_are_seen_cost_ten_times_as_much() -> None:

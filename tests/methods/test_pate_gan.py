@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from dp_accounting import dp_event
 from support.quick import quick_dataset, quick_plan
 
 from workbench.datasets import facts
@@ -16,6 +17,8 @@ from workbench.models.teachers.config import TEACHERS, VOTES
 from workbench.models.teachers.ensemble import PartsInPlace, ballots_of, teachers_of
 from workbench.plan import Plan
 from workbench.planning import make_plan
+from workbench.privacy.accounting.accountants.reading import leaves
+from workbench.privacy.accounting.stages import compose
 from workbench.records import Records
 from workbench.training.grid import Grid
 from workbench.training.parts import Parts
@@ -31,10 +34,16 @@ def planned(noise: str, noise_multiplier: float, rounds: int) -> Plan:
     return make_plan("pate-gan", facts("digits"), delta=1e-5, settings=settings)
 
 
-@pytest.mark.parametrize(("rate", "labels", "moments", "bound"), [(0.05, 1000, 20.756, 17.787), (0.01, 10_000, 11.756, 9.995)])
-def test_laplace_votes_cost_what_pure_composition_says(rate: float, labels: int, moments: float, bound: float) -> None:
-    """2 lambda a label: basic composition says 100 and 200; nothing of the count of labels may get lost on the way to the accountant."""
+@pytest.mark.parametrize(
+    ("rate", "labels", "basic", "moments", "bound"), [(0.05, 1000, 100.0, 20.756, 17.787), (0.01, 10_000, 200.0, 11.756, 9.995)]
+)
+def test_laplace_votes_cost_what_pure_composition_says(rate: float, labels: int, basic: float, moments: float, bound: float) -> None:
+    """2 lambda a label, added up; nothing of the count of labels may get lost on the way to the accountant."""
     plan = planned("laplace", 1 / (2 * rate), labels // 100)
+    ((label, count),) = leaves(compose(plan.stages))
+    assert isinstance(label, dp_event.DiscreteLaplaceDpEvent)
+    assert count == labels
+    assert count * label.noise_parameter * label.sensitivity == pytest.approx(basic)
     assert lnmax_moments(rate, labels, 1e-5, "").epsilon == plan.claim.epsilon == pytest.approx(moments, rel=1e-4)
     assert plan.bound.epsilon == pytest.approx(bound, rel=1e-4)
     assert plan.bound.neighboring_relation == "REPLACE_SPECIAL"
@@ -46,6 +55,11 @@ def test_gaussian_votes_are_exact_whatever_a_round_holds(deviation: float, label
     plan = planned("gaussian", deviation / 2**0.5, labels // 100)
     assert plan.claim.epsilon == pytest.approx(rdp, rel=1e-4)
     assert plan.bound.epsilon == pytest.approx(exact, rel=1e-4)
+
+
+def test_2000_gaussian_votes_at_ten_need_noise_of_31_6() -> None:
+    found = [planned("gaussian", deviation / 2**0.5, 20).bound.epsilon for deviation in (31.65, 31.55)]
+    assert found[0] < 10.0 < found[1]
 
 
 def test_the_published_form_claims_less_than_its_own_worst_case_alone_where_votes_are_looked_at() -> None:

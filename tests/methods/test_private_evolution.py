@@ -37,6 +37,16 @@ def test_published_noise_claims_the_published_epsilon(noise_multiplier: float, r
     assert value.status == "proved"
 
 
+@pytest.mark.parametrize(
+    ("noise_multiplier", "rounds", "epsilon"), [(1.58079, 10, 10.0), (11.7973, 10, 1.0), (1.118, 5, 10.0), (8.34, 5, 1.0)]
+)
+def test_noise_at_the_usual_delta(noise_multiplier: float, rounds: int, epsilon: float) -> None:
+    """As exact as the noise is printed: half of its last digit on either side claims less and more."""
+    half = 0.5 * 10.0 ** -len(str(noise_multiplier).split(".")[1])
+    less, more = (claimed(noise_multiplier=noise_multiplier + off, rounds=rounds, delta=1e-5).epsilon for off in (half, -half))
+    assert less < epsilon < more
+
+
 def test_bound_and_claim_agree_where_a_record_is_made_null() -> None:
     plan = make_plan("private-evolution", facts("digits"), epsilon=1)
     assert plan.claim.epsilon == pytest.approx(plan.bound.epsilon, rel=1e-6)

@@ -13,7 +13,10 @@ from workbench.errors import WorkbenchError
 from workbench.experiment import new_state
 from workbench.methods.privimage import training
 from workbench.methods.privimage.method import QUERY, PrivImageConfig, SemanticQuery
+from workbench.models.settings import DP_SGD
 from workbench.planning import make_plan
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.privacy.accounting.bounds import proved_bound
 from workbench.privacy.accounting.stages import Stage
 from workbench.records import Records
@@ -37,6 +40,17 @@ def test_the_query_is_nearly_free() -> None:
     assert proved_bound([query], 1e-5).epsilon == pytest.approx(
         proved_bound([Stage(QUERY, dp_event.GaussianDpEvent(50.0), "once")], 1e-5).epsilon
     )
+
+
+@pytest.mark.parametrize(("noise_multiplier", "epsilon", "pld"), [(12.851, 1.0, 0.9145), (1.8360, 10.0, 9.276)])
+def test_noise_without_the_query_is_hardly_less(noise_multiplier: float, epsilon: float, pld: float) -> None:
+    """At the noise that the steps alone need, the query makes the claim larger by half a per cent at most."""
+    plan = make_plan("privimage", MNIST, preset="published", settings={"training.noise_multiplier": noise_multiplier})
+    (steps,) = [stage for stage in plan.stages if stage.name == DP_SGD]
+    alone = ACCOUNTANTS["rdp"].epsilon(mechanisms(steps.total(), "REPLACE_SPECIAL"), 1e-5)
+    assert alone == pytest.approx(epsilon, rel=1e-4)
+    assert proved_bound([steps], 1e-5).epsilon == pytest.approx(pld, rel=1e-4)
+    assert alone < plan.claim.epsilon < 1.005 * epsilon
 
 
 def state_of(query: SemanticQuery) -> State:

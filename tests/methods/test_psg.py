@@ -14,6 +14,8 @@ from workbench.experiment import fit, new_state, sample
 from workbench.methods.psg import training
 from workbench.methods.psg.method import MATCHING, Classifier
 from workbench.planning import make_plan
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.privacy.accounting.accountants.reading import mechanisms
 from workbench.records import ImageKind, Records
 from workbench.training.kept_gradient import KeptGradient
 
@@ -36,6 +38,12 @@ def test_published_settings_claim_what_the_paper_claims(preset: str, claim: floa
     plan = make_plan("psg", MNIST, preset=preset, target="claim")
     assert plan.claim.epsilon == pytest.approx(claim, rel=5e-5)
     assert plan.bound.epsilon == pytest.approx(bound, rel=2e-3)
+
+
+@pytest.mark.parametrize(("preset", "rdp"), [("published-of-1", 9.04), ("published-of-10", 9.18), ("published", 9.19)])
+def test_todays_conversion_proves_less_of_the_same_steps(preset: str, rdp: float) -> None:
+    (matching,) = make_plan("psg", MNIST, preset=preset, target="claim").stages
+    assert ACCOUNTANTS["rdp"].epsilon(mechanisms(matching.total(), "REPLACE_SPECIAL"), 1e-5) == pytest.approx(rdp, abs=5e-3)
 
 
 def test_the_optimiser_keeps_the_gradient_and_moves_nothing() -> None:

@@ -6,9 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from dp_accounting import dp_event
+from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld import privacy_loss_distribution as library
+from dp_accounting.privacy_accountant import NeighboringRelation
+from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import binom
 from support.two_phases import TwoPhases
 
 from workbench.datasets import DatasetFacts
@@ -42,6 +47,7 @@ from workbench.privacy.accounting.events import (
 )
 from workbench.privacy.accounting.gaussian import gdp_delta, gdp_epsilon, sampled_delta
 from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.accounting.varying import randomized_response
 from workbench.records import ImageKind
 
 # sigma: (Opacus RDP, Opacus GDP, dp-accounting PLD 1e-4, Opacus PRV upper) at q = .01, 10 000 steps, delta 1e-5
@@ -290,6 +296,23 @@ def test_a_response_that_says_nothing_costs_nothing(noise: float, buckets: int) 
     assert proved_bound([response], 1e-6).epsilon == 0.0
     with pytest.raises(WorkbenchError, match="num_buckets"):
         proved_bound([Stage("a", dp_event.RandomizedResponseDpEvent(0.5, 0), "once", 1, ("REPLACE_ONE",))], 1e-6)
+
+
+@pytest.mark.parametrize(("count", "librarys_rdp"), [(1, 0.1029), (10, 0.9939), (1000, 18.97)])
+def test_the_count_of_responses_is_not_lost_as_the_librarys_pld_accountant_loses_it(count: int, librarys_rdp: float) -> None:
+    """It says .1000810 of any number of them. Ours is between the exact value, by the binomial form, and the library's RDP."""
+    responses = dp_event.SelfComposedDpEvent(randomized_response(0.1, 2), count)
+    relation = NeighboringRelation.REPLACE_ONE
+    pld_accountant, rdp_accountant = PLDAccountant(relation), RdpAccountant(neighboring_relation=relation)
+    assert pld_accountant.compose(responses).get_epsilon(1e-5) == pytest.approx(0.1000810, abs=5e-8)
+    assert rdp_accountant.compose(responses).get_epsilon(1e-5) == pytest.approx(librarys_rdp, rel=5e-4)
+    lies, bound = np.arange(count + 1), event_bound(responses, 1e-5, "REPLACE_ONE").epsilon
+    odds, losses = binom.pmf(lies, count, 1 / (1 + math.exp(0.1))), 0.1 * (count - 2 * lies)
+    exact = brentq(lambda epsilon: float(odds @ np.maximum(0.0, -np.expm1(epsilon - losses))) - 1e-5, 0.0, 0.1 * count)
+    assert exact <= bound <= librarys_rdp  # pyright: ignore[reportOperatorIssue]
+    assert bound == pytest.approx(exact, rel=4e-3)
+    composition = mechanisms(responses, "REPLACE_ONE")
+    assert ACCOUNTANTS["rdp"].epsilon(composition, 1e-5) <= librarys_rdp
 
 
 def test_pld_composes_a_million_steps_and_no_more() -> None:

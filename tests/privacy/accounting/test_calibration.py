@@ -177,6 +177,14 @@ def test_wrong_input(epsilon: float, low: float, high: float) -> None:
         calibrate_real(noise, epsilon, 1e-5, low, high)
 
 
+@pytest.mark.parametrize(("epsilon", "mu"), [(10.0, 2.00045), (1.0, 0.268051)])
+def test_the_mu_of_our_notes_is_all_that_a_plan_without_sampling_has(epsilon: float, mu: float) -> None:
+    """At delta 1e-5; the squares of mu add up, so three releases of noise s have the mu of sqrt(3)/s."""
+    assert gdp_mu(epsilon, 1e-5) == pytest.approx(mu, rel=3e-6)
+    releases = [Stage("a", dp_event.GaussianDpEvent(math.sqrt(3) / mu), "per_step", 3)]
+    assert proved_bound(releases, 1e-5).epsilon == pytest.approx(epsilon, rel=1e-5)
+
+
 def test_the_largest_mu_of_epsilon_zero_is_a_total_variation() -> None:
     """Phi(mu/2) - Phi(-mu/2) = delta."""
     assert gdp_mu(0.0, 1e-3) == pytest.approx(2 * float(ndtri(0.5 + 5e-4)), rel=1e-9)
