@@ -40,6 +40,7 @@ def test_a_tie_counts_half_and_a_held_out_record_is_held_against_the_others(foun
     assert found.nearer_than("held-out", 3) == 0.0
 
 
+@pytest.mark.filterwarnings("error")
 def test_one_held_out_record_has_nothing_to_be_held_against(found: NearestSamples) -> None:
     alone = replace(found, held_out_indices=found.held_out_indices[:1], held_out_distances=found.held_out_distances[:1])
     assert math.isnan(alone.nearer_than("held-out", 0))

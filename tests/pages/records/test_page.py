@@ -148,4 +148,4 @@ def test_scores_that_an_attack_kept_are_shown_of_judged_records_alone(open_page:
 
     assert row(records_number="4") == ["loss", "0.5", "66.7 %", "5"]
     assert row(records_number="3") == ["loss", "not judged", "–", "5"]
-    assert row(records_number="0", records_side="held-out") == ["loss", "1", "50 %", "5"], "held against the other two"
+    assert row(records_number="2", records_side="held-out") == ["loss", "0.25", "100 %", "5"], "held against the other two"
