@@ -36,7 +36,7 @@ def run(workbench_home: object, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.mark.usefixtures("workbench_home")
 def test_without_a_run_the_page_says_what_to_train() -> None:
-    assert "ddm on a table has values of every record" in text_of(app_at("records").run())
+    assert "ddm on a table tells of every record" in text_of(app_at("records").run())
 
 
 def test_values_are_asked_for_shown_and_said_to_be_what_they_are(run: Run) -> None:

@@ -23,7 +23,7 @@ def draw() -> None:
     st.warning(PRIVATE, icon=":material/lock:")
     finished = [run for run in known_runs() if run.state == "done"]
     if not finished:
-        st.info("No run has finished yet. Train one on the Train page, then come back: ddm on a table has values of every record.")
+        st.info("No run has finished yet. Train one on the Train page, then come back. ddm on a table tells of every record.")
         example_notice(PREFIX)
         return
     chosen = run_choice(f"{PREFIX}run", runs=finished)

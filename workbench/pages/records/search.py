@@ -19,7 +19,7 @@ from workbench.ui.cards import price_of_samples, protects
 from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
 from workbench.ui.jobs import needed_job
-from workbench.ui.runs import set_choice
+from workbench.ui.runs import set_choice, show_cautions
 from workbench.ui.session import loaded_for
 from workbench.ui.words import explained
 from workbench.workspace import Workspace
@@ -58,6 +58,7 @@ def search_section(run: Run, prefix: str) -> None:
         st.markdown("**Its nearest samples**")
         result = search_results(chosen, space, prefix)
         if result is not None:
+            show_cautions(chosen.cautions)
             nearest_samples(*result, side, record, dataset)
     st.header("Score of membership", anchor=False)
     membership(run, side, record)
