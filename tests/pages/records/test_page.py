@@ -90,7 +90,7 @@ def test_a_run_that_tells_of_every_record_can_be_searched_for_one_too(run: Run) 
     app.button(key="records_search_begin").click().run()
     app.run()
     assert not app.exception
-    assert "**nearer than for" in text_of(app)
+    assert "**nearer than that of" in text_of(app)
     assert kept_exposure(here(), run.id) is None
 
 
@@ -113,7 +113,7 @@ def test_a_record_of_an_image_run_is_searched_when_asked_and_ranked_among_held_o
     assert beside[f"distance, {found.features} (private)"].tolist() == found.distances[17].tolist()
     others = len(load("digits").held_out)
     share = number(100 * found.nearer_than("training", 17))
-    assert f"**nearer than for {share} %** of {others} held-out records" in text_of(app)
+    assert f"**nearer than that of {share} %** of {others} held-out records" in text_of(app)
     app.get("button_group")[0].set_value("held-out").run()
     assert not app.exception
     assert "Held-out record" in text_of(app)

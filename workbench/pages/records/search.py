@@ -53,7 +53,7 @@ def search_section(run: Run, prefix: str) -> None:
     own, near = st.columns([1, 3])
     with own:
         st.markdown(f"**{side.capitalize()} record {record}**")
-        show_records(records.take(np.array([record])), dataset.facts, f"{side.capitalize()} record {record}", pixels=PIXELS)
+        show_records(records.take(np.array([record])), dataset.facts, f"{side.capitalize()} record {record}", columns=1, pixels=PIXELS)
     with near:
         st.markdown("**Its nearest samples**")
         result = search_results(chosen, space, prefix)
@@ -103,13 +103,19 @@ def search_results(chosen: SampleSet, space: str, prefix: str) -> tuple[Records,
 def nearest_samples(samples: Records, found: NearestSamples, side: Side, record: int, dataset: Dataset) -> None:
     """The nearest samples with their distances, and how near that is beside records that the run never saw."""
     indices, distances = found.of(side, record)
-    show_records(samples.take(indices), dataset.facts, f"The {len(indices)} samples nearest to {side} record {record}", pixels=PIXELS)
+    show_records(
+        samples.take(indices),
+        dataset.facts,
+        f"The {len(indices)} samples nearest to {side} record {record}",
+        columns=len(indices),
+        pixels=PIXELS,
+    )
     frame = pd.DataFrame({"sample": indices, f"distance, {found.features} (private)": distances})
     st.dataframe(frame, hide_index=True, alt=f"Distances of the {len(indices)} nearest samples")
     others = len(dataset.held_out) - (side == "held-out")
     share = number(100 * found.nearer_than(side, record))
     st.markdown(
-        f"The nearest of {len(samples):,} samples lies at {number(float(distances[0]))}: **nearer than for {share} %** of {others:,} "
+        f"The nearest of {len(samples):,} samples lies at {number(float(distances[0]))}: **nearer than that of {share} %** of {others:,} "
         "held-out records, which the run never saw."
     )
     st.caption(READ)
