@@ -10,6 +10,7 @@ from support.homes import here
 
 from workbench.datasets import load
 from workbench.runs.finished import copying_run, neighbours_run
+from workbench.runs.nearest_samples import nearest_samples_run
 from workbench.runs.samples import sample_set
 from workbench.runs.samples.cautions import EQUAL_SHARES
 
@@ -25,7 +26,8 @@ def test_samples_that_look_like_the_prior_are_not_shown_without_a_word(open_page
     samples.records(NUM_SAMPLES)
     neighbours_run(here(), run.id, num_samples=NUM_SAMPLES)
     copying_run(here(), run.id, num_samples=NUM_SAMPLES)
-    for page, name in (("gallery", "gallery_run"), ("runs", "runs_chosen")):
+    nearest_samples_run(here(), run.id, num_samples=NUM_SAMPLES)
+    for page, name in (("gallery", "gallery_run"), ("runs", "runs_chosen"), ("records", "records_run")):
         shown = text_of(open_page(page, **{name: run.id}))
         assert "These samples look like the public prior" in shown, page
         assert EQUAL_SHARES in shown, page

@@ -45,7 +45,7 @@ PICTURES: dict[str, set[str]] = {  # what a page has to have of the kinds that n
     "gallery": {"plotly_chart", "image"},
     "claims": {"dataframe"},
 }
-OF_RUNS = ("budget", "train", "runs", "gallery")  # pages that show runs, and the example where there are none
+OF_RUNS = ("budget", "train", "runs", "gallery", "records")  # pages that show runs, and the example where there are none
 
 
 @pytest.mark.parametrize("page", PAGES)

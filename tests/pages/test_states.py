@@ -64,13 +64,13 @@ EMPTY = {  # what a page says that has nothing to show, and leads to what it can
     "gallery": f"No run has finished yet. {NOT_YET}",
     "tables": f"No run on a table has finished yet. {NOT_YET}",
     "audit": f"No run has finished yet. {NOT_YET}",
-    "records": "No run of a method with values per record has finished yet. Train ddm on a table on the Train page, then come back.",
+    "records": f"No run has finished yet. {NOT_YET}",
     "dossier": f"No run has finished yet. {NOT_YET}",
     "claims": "Nothing has been spent yet: no run has touched a private record.",
     "budget": "Compare within a row, not between rows",
     "process": "How much noise hides a picture from the eye",
 }
-SHOW_RUNS = ("start", "train", "runs", "gallery", "audit", "dossier")  # the run of the prepared home is of images
+SHOW_RUNS = ("start", "train", "runs", "gallery", "audit", "records", "dossier")  # the run of the prepared home is of images
 SHOW_ENDED = ("train", "runs")  # pages that say of a run that did not finish why, and what there is to do
 
 

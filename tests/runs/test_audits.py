@@ -16,6 +16,7 @@ from workbench import experiment, runs, tasks
 from workbench.cli import main
 from workbench.datasets import load
 from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.evaluation.membership import SCORES, ignore_progress
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
@@ -24,6 +25,7 @@ from workbench.runs import audits, memberships
 from workbench.runs.audits import AuditRecord, audit_of, audit_run
 from workbench.runs.release import export_run, verify
 from workbench.runs.run import Run
+from workbench.runs.trained import load_state
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]
@@ -172,6 +174,12 @@ def test_an_attack_on_membership_is_a_job_that_keeps_what_it_found(
     found = memberships.membership_run(here(), run.id, "pia")
     assert (found.num_members, found.num_nonmembers, found.releasable) == (60, 60, False)
     assert 0.3 < found.auc < 0.7, "four steps teach nothing by heart"
+    (kept,) = memberships.kept_scores(here(), run.id)
+    assert (kept.score, len(set(kept.training)), len(set(kept.held_out))) == ("pia", 60, 60)
+    assert found.auc == pytest.approx(np.mean([kept.of("training", record)[1] for record in kept.training]))  # type: ignore[index]
+    denoiser = run.plan.build().denoiser(load_state(here(), run, seed=0))  # type: ignore[attr-defined]
+    again = SCORES["pia"](denoiser, load("digits").held_out.take(kept.held_out), 0, ignore_progress)
+    assert kept.held_out_scores == pytest.approx(again), "each score is of the record at its place"
     path.write_text("{}")
     with pytest.raises(DamagedFileError, match="damaged"):
         memberships.membership_run(here(), run.id, "pia")

@@ -58,6 +58,8 @@ def test_lira_trains_shadows_on_as_many_records_and_goes_on_where_it_stopped(
     assert len(first & second) < 5
     assert memberships.membership_run(here(), run.id, "quantile").score == "quantile"
     assert [one.score for one in memberships.kept_attacks(here(), run.id)] == ["lira, 16 shadows", "quantile"]
+    (kept,) = memberships.kept_scores(here(), run.id)
+    assert (kept.score, len(kept.training_scores), len(kept.held_out_scores)) == ("lira", 60, 60)
     tasks.begin(here(), "membership", run.id, {"score": "lira", "shadows": 16})
     for request in (*({"score": "lira", "shadows": many} for many in (14, 17, 100_000)), {"score": "loss", "shadows": 16}):
         with pytest.raises(WorkbenchError, match="shadows"):

@@ -98,7 +98,7 @@ def nearer_to_training(samples: np.ndarray, train: np.ndarray, held_out: np.ndar
     i, to_train = nearest(samples, train[of_train])
     j, to_held_out = nearest(samples, held_out[of_held_out])
     share, interval = exchangeable_share(to_train[:, 0], to_held_out[:, 0], i[:, 0], j[:, 0], size)
-    full = _share_below(nearest(samples, train)[1], nearest(samples, held_out)[1])
+    full = share_below(nearest(samples, train)[1], nearest(samples, held_out)[1])
     return NearerShare(share, interval, size, full, len(train) / (len(train) + len(held_out)))
 
 
@@ -106,13 +106,16 @@ def exchangeable_share(
     to_train: np.ndarray, to_held_out: np.ndarray, nearest_train: np.ndarray, nearest_held_out: np.ndarray, size: int
 ) -> tuple[float, tuple[float, float] | None]:
     """The share nearer to training and its interval, from distances (N,) and positions (N,) among `size` records of each side."""
-    share = _share_below(to_train, to_held_out)
+    share = share_below(to_train, to_held_out)
     hits = np.bincount(np.where(to_train <= to_held_out, nearest_train, size + nearest_held_out), minlength=2 * size)
     error = float(np.sqrt(size / 2 * np.var(hits, ddof=1)) / len(to_train))
     return share, normal(share, error, 0.0, 1.0)
 
 
-def _share_below(a: np.ndarray, b: np.ndarray) -> float:
+def share_below(a: np.ndarray, b: np.ndarray) -> float:
+    """The share of pairs with the value of `a` below that of `b`, a tie counts half; NaN of no pair."""
+    if not np.size(b):
+        return float("nan")
     return float(np.mean(np.where(a == b, 0.5, a < b)))
 
 

@@ -44,7 +44,9 @@ PAGES: dict[str, Page] = {
         "Audit", "policy", "How much can an attacker find out? Each attack begins here as a job with its cost, and what it found stays."
     ),
     "records": Page(
-        "Records", "groups", "Which records of a table do samples show, and how much? Values per record: no guarantee, and private."
+        "Records",
+        "groups",
+        "Am I in there? One record beside its nearest samples, and what tables show of each. Private: no guarantee.",
     ),
     "dossier": Page(
         "Dossier", "assignment", "What a data protection officer signs: what the workbench knows of a run, and what only people can say."

@@ -9,10 +9,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from workbench.errors import DamagedFileError, WorkbenchError, choose
-from workbench.files import write_text_atomically
+from workbench.files import write_text_atomically, written_atomically
 from workbench.methods.protocols import Denoising
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
+from workbench.runs.sample_files import open_arrays
 from workbench.runs.threads import few_threads
 from workbench.runs.trained import dataset_of, load_state, trained_run
 from workbench.serialization import dumps
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from workbench.datasets import Dataset
     from workbench.evaluation.attacks import MembershipResult
     from workbench.evaluation.membership import Report
+    from workbench.evaluation.nearest_samples import Side
     from workbench.records import Records
 
 MOST_RECORDS = 1000  # of each side: a record takes some tens of passes
 SHADOWS = 16
+SCORES_SUFFIX = ".npz"  # of the scores of single records, beside the result
 
 
 def check_attack(workspace: Workspace, run_id: str, score: str) -> Denoising:
@@ -60,7 +63,7 @@ def membership_run(
         return _read(path)
     run, progress = trained_run(workspace, run_id), report or ignore_progress
     with few_threads():
-        result = CALIBRATED.get(score, _plain)(_Attack(workspace, run, score, seed, shadows, progress))
+        result = CALIBRATED.get(score, _plain)(_Attack(workspace, run, score, seed, shadows, progress, path.with_suffix(SCORES_SUFFIX)))
     write_text_atomically(path, dumps(result, indent=2))
     return result
 
@@ -75,6 +78,7 @@ class _Attack:
     seed: int
     shadows: int
     report: "Report"
+    scores_file: "Path"
 
     @cached_property
     def dataset(self) -> "Dataset":
@@ -95,17 +99,29 @@ class _Attack:
 
         return [SCORES[score](denoiser, side, self.seed, report_from(at)) for at, side in enumerate(sides)]
 
-    def sides(self) -> "list[Records]":
-        """At most MOST_RECORDS training records, and as many held-out ones at most."""
+    def places(self) -> list[np.ndarray]:
+        """Positions of at most MOST_RECORDS training records, and of as many held-out ones at most."""
         draw = np.random.default_rng(self.seed)
-        return [side.take(draw.permutation(len(side))[:MOST_RECORDS]) for side in (self.dataset.train, self.dataset.held_out)]
+        return [draw.permutation(len(side))[:MOST_RECORDS] for side in (self.dataset.train, self.dataset.held_out)]
+
+    def at(self, places: "Sequence[np.ndarray]") -> "list[Records]":
+        """The training and the held-out records at these positions."""
+        return [side.take(chosen) for side, chosen in zip((self.dataset.train, self.dataset.held_out), places, strict=True)]
+
+    def keep(self, places: "Sequence[np.ndarray]", scores: "Sequence[np.ndarray]") -> None:
+        """Write down what single records were given; members first."""
+        arrays = dict(zip(SCORE_ARRAYS, (*places, *scores), strict=True))
+        with written_atomically(self.scores_file, "wb") as file:
+            np.savez(file, score=np.array(self.score), **arrays)
 
 
 def _plain(attack: _Attack) -> "MembershipResult":
     """The score alone."""
     from workbench.evaluation.attacks import membership_result
 
-    members, nonmembers = attack.scores(attack.score, attack.sides())
+    places = attack.places()
+    members, nonmembers = attack.scores(attack.score, attack.at(places))
+    attack.keep(places, (members, nonmembers))
     return membership_result(attack.score, members, nonmembers, attack.seed)
 
 
@@ -113,7 +129,7 @@ def _quantile(attack: _Attack) -> "MembershipResult":
     """The loss against the quantile that a regression foretells from a record's image and label."""
     from workbench.evaluation.calibrated import judged_by_quantiles
 
-    sides = attack.sides()
+    sides = attack.at(attack.places())
     members, nonmembers = attack.scores("loss", sides)
     images = [_with_label(attack.dataset, side) for side in sides]
     return judged_by_quantiles((members, images[0]), (nonmembers, images[1]), attack.seed)
@@ -127,13 +143,13 @@ def _lira(attack: _Attack) -> "MembershipResult":
     from workbench.runs.shadows import judged_places, shadow_scores
 
     places = judged_places(attack.dataset, MOST_RECORDS, attack.seed)
-    sides = attack.dataset.train.take(places[0]), attack.dataset.held_out.take(places[1])
-    own = np.concatenate(attack.scores("loss", sides, (0.0, 0.05)))
+    own = np.concatenate(attack.scores("loss", attack.at(places), (0.0, 0.05)))
     losses, took_part = shadow_scores(
         attack.workspace, attack.run, attack.dataset, places, SCORES["loss"], attack.shadows, attack.seed,
         lambda share: attack.report(0.05 + 0.95 * share),
     )  # fmt: skip
     members, nonmembers = np.split(offline_ratio(own, losses, took_part), 2)
+    attack.keep(places, (members, nonmembers))
     return membership_result(f"lira, {attack.shadows} shadows", members, nonmembers, attack.seed)
 
 
@@ -149,6 +165,41 @@ def _with_label(dataset: "Dataset", records: "Records") -> np.ndarray:
 def kept_attacks(workspace: Workspace, run_id: str) -> "list[MembershipResult]":
     """What is kept of the attacks on a run, by score."""
     return [_read(path) for path in sorted(RunFolder(workspace, run_id).path.glob("membership-*.json"))]
+
+
+@dataclass(frozen=True)
+class RecordScores:
+    """What an attack gave the records that it judged (small: member): positions int64 and scores float64 of both sides."""
+
+    score: str
+    training: np.ndarray  # (N,)
+    held_out: np.ndarray  # (M,)
+    training_scores: np.ndarray  # (N,)
+    held_out_scores: np.ndarray  # (M,)
+
+    def of(self, side: "Side", record: int) -> tuple[float, float] | None:
+        """A record's score, and the share of (other) held-out records that look less like members; None where it was not judged."""
+        from workbench.evaluation.neighbours import share_below
+
+        own = side == "training"
+        places, scores = (self.training, self.training_scores) if own else (self.held_out, self.held_out_scores)
+        found = np.flatnonzero(places == record)
+        if not len(found):
+            return None
+        others = self.held_out_scores if own else np.delete(scores, found)
+        return float(scores[found[0]]), share_below(scores[found[0]], others)
+
+
+SCORE_ARRAYS = ("training", "held_out", "training_scores", "held_out_scores")
+
+
+def kept_scores(workspace: Workspace, run_id: str) -> list[RecordScores]:
+    """What is kept of single records by attacks on a run; `quantile` keeps none, as it tells of halves of the records."""
+    kept = []
+    for path in sorted(RunFolder(workspace, run_id).path.glob(f"membership-*{SCORES_SUFFIX}")):
+        with open_arrays(path) as file:
+            kept.append(RecordScores(str(file["score"]), *(file[name] for name in SCORE_ARRAYS)))
+    return kept
 
 
 def kept_file(workspace: Workspace, run_id: str, score: str, seed: int) -> "Path":

@@ -12,7 +12,7 @@ from workbench.tasks.counting import CountVotes
 from workbench.tasks.dry_running import DRY_RUNNING
 from workbench.tasks.example import EXAMPLE
 from workbench.tasks.exposing import Expose, Remove
-from workbench.tasks.measuring import Copies, Evaluate, Neighbours, Sample
+from workbench.tasks.measuring import Copies, Evaluate, NearestSamples, Neighbours, Sample
 from workbench.tasks.rehearsing import REHEARSE
 from workbench.tasks.sweeping import SWEEPING
 from workbench.tasks.train import Train
@@ -26,6 +26,7 @@ ALL: tuple[Task, ...] = (
     Evaluate(),
     Neighbours(),
     Copies(),
+    NearestSamples(),
     Expose(),
     CountVotes(),
     Audit(),

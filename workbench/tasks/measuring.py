@@ -42,10 +42,15 @@ class Measures(SeveralSamplesRequest):
     features: str | None = None
 
 
-class DistancesRequest(SeveralSamplesRequest):
-    """Where distances are taken, and what the privacy score judges by."""
+class FeaturesRequest(SeveralSamplesRequest):
+    """Where distances are taken."""
 
     features: str = "pixels"
+
+
+class DistancesRequest(FeaturesRequest):
+    """What the privacy score judges by, too."""
+
     attribute: str | None = None
 
 
@@ -56,6 +61,7 @@ class Search(DistancesRequest):
 
 
 A = TypeVar("A", bound=SampleSetRequest)
+F = TypeVar("F", bound=FeaturesRequest)
 
 
 class OnSamples(RequestedTask[A]):
@@ -144,28 +150,36 @@ class Evaluate(OnSamples[Measures]):
         evaluate_run(workspace, owner, request.num_samples, request.seed, request.metrics, report, *chosen)
 
 
-class Neighbours(OnSamples[Search]):
-    """Searches the nearest training and held-out records of every sample, and says what they tell of copying."""
+class OnDistances(OnSamples[F]):
+    """A task that takes distances in a feature space."""
 
-    name: ClassVar[str] = "neighbours"
-    terms: ClassVar[Terms] = Terms(title="search for neighbours")
-    Request = Search
-
-    def count(self, samples: Any) -> int:
-        """As many as there are."""
-        return samples.default_num_samples if (kept := samples.kept_records()) is None else len(kept)
-
-    def check_names(self, request: Search) -> None:
+    def check_names(self, request: F) -> None:
         """The feature space."""
         from workbench.evaluation import feature_of
 
         feature_of(request.features)
 
-    def check_kind(self, request: Search, kind: str) -> None:
+    def check_kind(self, request: F, kind: str) -> None:
         """The feature space."""
         from workbench.evaluation import check_feature_kind
 
         check_feature_kind(request.features, kind)
+
+
+class OnKeptSamples(OnDistances[F]):
+    """A task that takes as many samples as there are."""
+
+    def count(self, samples: Any) -> int:
+        """As many as there are."""
+        return samples.default_num_samples if (kept := samples.kept_records()) is None else len(kept)
+
+
+class Neighbours(OnKeptSamples[Search]):
+    """Searches the nearest training and held-out records of every sample, and says what they tell of copying."""
+
+    name: ClassVar[str] = "neighbours"
+    terms: ClassVar[Terms] = Terms(title="search for neighbours")
+    Request = Search
 
     def carry_out(self, workspace: Workspace, owner: str, request: Search, report: Report) -> None:
         """Kept beside the samples."""
@@ -178,24 +192,12 @@ class Neighbours(OnSamples[Search]):
             copying_run(workspace, owner, space, count, lambda share: report(0.7 + 0.3 * share), samples, request.attribute)
 
 
-class Copies(OnSamples[DistancesRequest]):
+class Copies(OnDistances[DistancesRequest]):
     """Takes everything that tells of copying, and draws the samples for it."""
 
     name: ClassVar[str] = "copies"
     terms: ClassVar[Terms] = Terms(title="search for copies")
     Request = DistancesRequest
-
-    def check_names(self, request: DistancesRequest) -> None:
-        """The feature space."""
-        from workbench.evaluation import feature_of
-
-        feature_of(request.features)
-
-    def check_kind(self, request: DistancesRequest, kind: str) -> None:
-        """The feature space."""
-        from workbench.evaluation import check_feature_kind
-
-        check_feature_kind(request.features, kind)
 
     def carry_out(self, workspace: Workspace, owner: str, request: DistancesRequest, report: Report) -> None:
         """Kept beside the samples."""
@@ -204,3 +206,19 @@ class Copies(OnSamples[DistancesRequest]):
 
         with measuring_on(request.device):
             copies_run(workspace, owner, request.features, request.num_samples, report, request.samples, request.attribute)
+
+
+class NearestSamples(OnKeptSamples[FeaturesRequest]):
+    """Searches the nearest samples of every training and held-out record."""
+
+    name: ClassVar[str] = "nearest-samples"
+    terms: ClassVar[Terms] = Terms(title="search for the nearest samples")
+    Request = FeaturesRequest
+
+    def carry_out(self, workspace: Workspace, owner: str, request: FeaturesRequest, report: Report) -> None:
+        """Kept beside the samples."""
+        from workbench.evaluation.device import measuring_on
+        from workbench.runs.nearest_samples import nearest_samples_run
+
+        with measuring_on(request.device):
+            nearest_samples_run(workspace, owner, request.features, request.num_samples, report, request.samples)

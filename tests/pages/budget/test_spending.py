@@ -13,13 +13,13 @@ from streamlit.testing.v1 import AppTest
 from workbench import datasets
 from workbench.methods import METHODS
 from workbench.pages.budget.deltas import conventions, delta_frame
-from workbench.pages.budget.dial import right_guesses, sentences
 from workbench.pages.budget.families import FAMILIES
 from workbench.pages.budget.frontier import draw_measured, frontier, measured_points
 from workbench.pages.budget.spending import stage_frame
 from workbench.planning import make_plan
 from workbench.privacy import proved_bound
 from workbench.serialization import dumps
+from workbench.ui.bound_words import right_guesses, sentences
 from workbench.ui.looks import look_of
 from workbench.ui.theme import GREY
 

@@ -4,13 +4,9 @@ import math
 
 import streamlit as st
 
-from workbench.pages.budget.meaning import percent
-from workbench.privacy.attacks import tradeoff
-from workbench.ui.formats import number
+from workbench.ui.bound_words import sentences
 
 STEPS = tuple(float(f"{10 ** (power / 8):.2g}") for power in range(-16, 17))  # .01 to 100, eight to a power of ten
-FALSE_ALARMS = 0.01
-GUESSES = 1_000
 
 
 def dial_section(delta: float, start: float, prefix: str) -> None:
@@ -21,34 +17,3 @@ def dial_section(delta: float, start: float, prefix: str) -> None:
         help="Turn it to see what other epsilons mean; the plan stays as it is.",
     )  # fmt: skip
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(epsilon, delta)))
-
-
-def sentences(epsilon: float, delta: float) -> list[str]:
-    """What (epsilon, delta) allows anybody to find out about one record, worst case, each in a sentence."""
-    most = float(tradeoff.posterior_belief(0.5, epsilon))
-    hit_rate = tradeoff.attack_rates(epsilon, delta, (FALSE_ALARMS,))[FALSE_ALARMS]
-    right = right_guesses(epsilon, delta)
-    return [
-        f"Whatever somebody looks for in a result, it is at most **{number(math.exp(epsilon))} times** as likely with a record as without "
-        f"it, and a chance of {number(delta)} more.",
-        f"Who thinks that it is even odds whether a person took part can come to be **{percent(most)}** sure, and no surer, except with a "
-        f"chance of about {number(delta)}.",
-        f"Of {GUESSES:,} coin flips that decide who takes part, the best attacker guesses at most **{math.floor(right * GUESSES):,}** "
-        f"right, where {GUESSES // 2} are blind luck.",
-        f"An attacker who accuses one outsider in a hundred falsely finds at most **{percent(hit_rate)}** of those who took part.",
-        strength(epsilon),
-    ]
-
-
-def right_guesses(epsilon: float, delta: float) -> float:
-    """The largest share of right guesses about a fair coin: (e^eps + delta) / (1 + e^eps), the trade-off's corner."""
-    return 1 - (1 - delta) / (1 + math.exp(epsilon))
-
-
-def strength(epsilon: float) -> str:
-    """How such a bound is to be taken: by what it rules out, not by a name that somebody gave it."""
-    if epsilon <= 1:
-        return "Such a bound protects by itself: even the best attacker stays near guessing."
-    if epsilon <= 10:
-        return "Such a bound still limits every attack, but a determined one may succeed on unlucky records. Look at an audit too."
-    return "Such a bound rules out little by itself. If attacks fail all the same, that is their weakness and no proof."

@@ -1,7 +1,5 @@
 """What an epsilon means: how well the best attack can do, and what it may come to believe."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -13,6 +11,7 @@ from workbench.privacy import group_bound
 from workbench.privacy.attacks import tradeoff
 from workbench.serialization import dumps
 from workbench.ui import charts
+from workbench.ui.bound_words import NO_LIMIT, percent
 from workbench.ui.formats import number
 
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
@@ -23,7 +22,7 @@ COLUMNS = {BOUND: "Found, by the bound", EVENT: "by the releases"}
 def meaning_section(plan: Plan, prefix: str) -> None:
     """The best attack's true-positive rate, the error trade-off, the posterior for a prior, and groups of records."""
     if not plan.bound.is_finite:
-        st.caption("An infinite epsilon limits no attack: whoever sees the result may become certain that a record was in the data.")
+        st.caption(NO_LIMIT)
         return
     left, right = st.columns(2)
     curves = tradeoff_frame(dumps(plan))
@@ -70,12 +69,6 @@ def _belief(plan: Plan, prefix: str) -> None:
         f"Whatever is published, a belief of {prior:.0%} can rise to at most **{percent(posterior)}**, "
         f"except with a chance of about delta = {number(plan.delta)}."
     )
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with as many nines as it takes never to read as certainty."""
-    digits = 1 if share <= 0.99 else min(9, 1 - math.floor(math.log10(max(1 - share, 1e-11))) - 2)
-    return f"{math.floor(share * 10 ** (digits + 2)) / 10**digits:.{digits}f} %"
 
 
 def _groups(plan: Plan, prefix: str) -> None:

@@ -15,7 +15,7 @@ def removal_section(run_id: str, num_draws: int, prefix: str) -> None:
     """A share to leave out, and what classifiers of samples reach with and without these records."""
     st.header("Without the most exposed", anchor=False)
     st.warning(markdown(OUTSIDE), icon=":material/lock:")
-    share = st.number_input("Share left out", 0.01, 0.5, 0.05, step=None, format="%g", key=f"{prefix}share")
+    share = st.number_input("Share left out", 0.01, 0.5, 0.05, step=None, format="%g", key=f"{prefix}share", bind="query-params")
     removal = kept_removal(Workspace.default(), run_id, share, SEEDS, num_draws)
     if removal is None:
         request = {"share": share, "seeds": SEEDS, "num_draws": num_draws}

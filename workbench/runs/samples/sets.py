@@ -151,6 +151,10 @@ class SampleSet(ABC):
         """What a search for neighbours found."""
         return self.folder / f"neighbours-{_part_of_name(features)}-{k}-{num_samples}.npz"
 
+    def nearest_samples(self, features: str, num_samples: int) -> Path:
+        """What a search for the samples nearest to each record found."""
+        return self.folder / f"neighbours-of-records-{_part_of_name(features)}-{num_samples}.npz"
+
     def kept_records(self) -> Records | None:
         """The samples made so far, or None."""
         return read_records(self.file) if self.file.exists() else None

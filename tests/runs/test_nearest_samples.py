@@ -1,0 +1,50 @@
+"""The search for the samples nearest to each record: a job whose result is kept beside the samples, and is not exported."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.homes import here
+from support.launchers import Here
+
+from workbench import tasks
+from workbench.datasets import load
+from workbench.datasets.reference import DatasetRef
+from workbench.errors import WorkbenchError
+from workbench.jobs.launchers import LAUNCHERS
+from workbench.runs.nearest_samples import KEPT, kept_nearest_samples, nearest_samples_run
+from workbench.runs.release.export import STAYS
+from workbench.runs.samples import sample_set
+from workbench.runs.samples.imported import import_samples
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> str:
+    """Thirty held-out digits as if somebody had generated them."""
+    images = load("digits").held_out.records[:30]
+    np.savez(tmp_path / "samples.npz", images=images.transpose(0, 2, 3, 1), labels=np.arange(30) % 10)
+    return import_samples(here(), tmp_path / "samples.npz", DatasetRef(name="digits")).owner
+
+
+def test_a_job_searches_once_and_keeps_what_it_found(imported: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+    assert kept_nearest_samples(here(), imported, "pixels", 30) is None
+    tasks.begin(here(), "nearest-samples", imported, {})
+    found = kept_nearest_samples(here(), imported, "pixels", 30)
+    assert found is not None
+    assert found.held_out_indices[:30, 0].tolist() == list(range(30))
+    assert (found.held_out_distances[:30, 0] == 0).all()
+    assert found.indices.shape == (len(load("digits").train), KEPT)
+    monkeypatch.setattr("workbench.evaluation.nearest_samples.find_nearest_samples", lambda *_: pytest.fail("it was searched again"))
+    assert nearest_samples_run(here(), imported).distances.tolist() == found.distances.tolist()
+
+
+def test_an_export_leaves_it_where_it_is(imported: str) -> None:
+    name = sample_set(here(), imported).nearest_samples("pixels", 30).name
+    assert any(name.startswith(kind) for kind in STAYS)
+
+
+def test_unknown_features_and_a_field_of_another_search_are_refused(imported: str) -> None:
+    for request, words in (({"features": "smell"}, "Unknown feature space"), ({"attribute": "smile"}, "attribute")):
+        with pytest.raises(WorkbenchError, match=words):
+            tasks.begin(here(), "nearest-samples", imported, request)
