@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+TINY = {"num_features": "50", "training.steps": "30", "training.batch_size": "8"}  # a run of seconds
 # Streamlit's own page looks for its server under the page's path first, and finds it at the root.
 EXPECTED = re.compile(r"/(budget|train|runs|gallery|tables|records|claims|audit|dossier|process)/_stcore/(health|host-config)$")
 
@@ -66,6 +67,23 @@ def server(page: Page, app_address: str) -> str:
 def start_app(home: Path) -> Callable[[], AbstractContextManager[tuple[str, subprocess.Popen]]]:
     """Starts a further app on the same home: the address it printed and its process, within the context."""
     return partial(app_on, home)
+
+
+@pytest.fixture(scope="session")
+def finished_run(home: Path) -> str:
+    """The id of a finished DP-MERF run of seconds on digits, made by the command line."""
+    return trained(home, TINY)
+
+
+def trained(home: Path, values: Mapping[str, str]) -> str:
+    """The id of a run of DP-MERF on digits by the command line, which waits for its end."""
+    settings = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+    command = [sys.executable, "-m", "workbench.cli", "train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *settings, "--wait"]
+    environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    found = re.search(r'\{"run": "([a-z0-9]{8})"\}', done.stdout)
+    assert found is not None, done.stdout + done.stderr
+    return found.group(1)
 
 
 @contextmanager

@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser.test_layout import SETTLED, finished_run
+from browser.test_layout import SETTLED
 from playwright.sync_api import Page
-
-__all__ = ["finished_run"]  # the fixture
 
 PAGES = {
     "start": "",

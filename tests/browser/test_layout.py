@@ -1,22 +1,17 @@
 """What a person sees on a small projector: plots above the fold, gallery cards in one line, and no run under another one's name."""
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from browser.conftest import ROOT, app_on, let_in
+from browser.conftest import TINY, app_on, let_in
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from workbench.server import start
 
 PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
-TINY = {"num_features": "50", "training.steps": "30", "training.batch_size": "8"}
 SLOW_SECONDS = 2.0
 SLOW_DRAWING = f"""
 import sys, time
@@ -44,23 +39,6 @@ DRAWN = """images => images.map(image => {
   return {name: image.getAttribute('aria-label') || image.alt, x, y, width, height, stored: image.naturalWidth,
           corner: style.borderRadius, rendering: style.imageRendering};
 })"""
-
-
-@pytest.fixture(scope="module")
-def finished_run(home: Path) -> str:
-    """The id of a finished DP-MERF run of seconds on digits, made by the command line."""
-    return trained(home, TINY)
-
-
-def trained(home: Path, values: Mapping[str, str]) -> str:
-    """The id of a run of DP-MERF on digits by the command line, which waits for its end."""
-    settings = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
-    command = [sys.executable, "-m", "workbench.cli", "train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *settings, "--wait"]
-    environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    found = re.search(r'\{"run": "([a-z0-9]{8})"\}', done.stdout)
-    assert found is not None, done.stdout + done.stderr
-    return found.group(1)
 
 
 def box(locator: Locator) -> dict[str, float]:

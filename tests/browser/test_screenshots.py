@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.conftest import let_in
+from browser.conftest import let_in, trained
 from browser.test_accessibility import DEPENDS, PAGES
-from browser.test_layout import PROJECTOR, SETTLED, finished_run, trained
+from browser.test_layout import PROJECTOR, SETTLED
 from PIL import Image
 from playwright.sync_api import Browser, Page
 from ui.test_pictures import LARGEST, PICTURES
-
-__all__ = ["finished_run"]  # the fixture
 
 FOLDER = os.environ.get("WORKBENCH_SCREENSHOTS")
 SIZES = {"projector": (1280, 720), "telephone": (390, 844)}

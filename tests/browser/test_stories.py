@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from browser.conftest import ROOT, let_in
 from browser.test_accessibility import DEPENDS
-from browser.test_layout import SETTLED, finished_run
+from browser.test_layout import SETTLED
 from browser.test_main_job import LINK
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -22,7 +22,6 @@ from workbench.runs.dossier import QUESTIONS, SECTIONS
 from workbench.runs.store import RunStore
 from workbench.workspace import Workspace
 
-__all__ = ["finished_run"]  # the fixture
 StartApp = Callable[[], AbstractContextManager[tuple[str, subprocess.Popen]]]
 CAUTION = re.compile("Drawn records are easier than some and harder than others")
 METHODS = ("class-means", "class-moments")
@@ -40,8 +39,9 @@ def heading(page: Page, name: str) -> Locator:
 
 
 def downloaded(page: Page, button: str, folder: Path) -> Path:
-    """The file that a button gives."""
-    with page.expect_download(timeout=LONG) as waiting:
+    """The file that a button gives, of a page that has settled: one that is drawn anew loses the click."""
+    settle(page)
+    with page.expect_download(timeout=90_000) as waiting:
         page.get_by_role("button", name=button).click()
     path = folder / waiting.value.suggested_filename
     waiting.value.save_as(path)
