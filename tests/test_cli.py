@@ -364,6 +364,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "malformed run": (("show", "../../etc"), "Expected a run id"),
     "cancel of an unknown run": (("cancel", "abcdefgh"), "Unknown run"),
     "resume of an unknown run": (("resume", "abcdefgh"), "Unknown run"),
+    "finish of an unknown run": (("finish", "abcdefgh"), "Unknown run"),
     "deletion of an unknown run": (("delete", "abcdefgh", "--yes"), "Unknown run"),
     "samples of an unknown run": (("sample", "abcdefgh", "--out", "samples.npz"), "Unknown run"),
     "evaluation of an unknown run": (("evaluate", "abcdefgh"), "Unknown run"),

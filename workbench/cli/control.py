@@ -1,4 +1,4 @@
-"""Commands about runs as processes: app, runs, show, jobs, cancel, resume, clone, delete, example."""
+"""Commands about runs as processes: app, runs, show, jobs, cancel, resume, finish, clone, delete, example."""
 
 from typing import Annotated
 
@@ -155,6 +155,20 @@ def resume(run_id: JobId, wait: Wait = False, now: Now = False, on: On = None) -
     from workbench.cli.launched import finish_launch
 
     finish_launch(runs.resume(Workspace.default(), run_id, at_once=now, on=on), wait)
+
+
+@app.command()
+def finish(run_id: RunId, wait: Wait = False, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """End a run before its last step and keep its model; a budget gets back what it did not take. Prints {"run": ID} last."""
+    from workbench.cli.launched import finish_launch
+    from workbench.runs.early import check_interruptible, end_early
+    from workbench.runs.store import RunStore
+
+    run = RunStore(Workspace.default()).get(run_id)
+    check_interruptible(run)
+    if not yes and not typer.confirm(f"End run {run_id} at step {run.step} of {run.steps}? It cannot be resumed after that.", err=True):
+        raise typer.Exit(1)
+    finish_launch(end_early(Workspace.default(), run_id), wait)
 
 
 @app.command()

@@ -27,6 +27,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "queue": "List, order and pause what waits for its turn.",
         "cancel": "Stop a run and keep its checkpoint.",
         "resume": "Let a stopped run go on.",
+        "finish": "End a run early and keep its model.",
         "clone": "Start a new run with another's plan.",
     },
     "Look": {

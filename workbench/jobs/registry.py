@@ -46,6 +46,7 @@ LISTS = (  # whatever runs are filtered by, so that no row is read that is not s
     "CREATE INDEX runs_listed ON runs (id, method, dataset, tags, json_extract(bound, '$.epsilon'))",
 )
 ENGINES = ("ALTER TABLE jobs ADD COLUMN reason TEXT NOT NULL DEFAULT ''",)  # why an engine has not started a job yet
+EARLY = ("ALTER TABLE runs ADD COLUMN ends_early INTEGER NOT NULL DEFAULT 0",)  # a run that was ended before its last step
 MIGRATIONS = (
     statements(JOBS, RUNS),
     statements(*QUEUE),
@@ -54,6 +55,7 @@ MIGRATIONS = (
     statements(*LABELS),
     statements(*ENGINES),
     statements(*LISTS),
+    statements(*EARLY),
 )  # what a run is stands apart from the life of the job that trains it
 
 

@@ -47,6 +47,10 @@ class AdversarialMethod(CountedLabels[ConfigT], Generic[ConfigT]):
     """Counts of labels if asked for, DP-SGD on a critic, and a generator that takes turns with it."""
 
     released: ClassVar[tuple[str, ...]] = (AVERAGE,)
+    interruptible: ClassVar[tuple[str, ...]] = (
+        DP_SGD,
+        GENERATOR,
+    )
     shapes: ClassVar[tuple[str, ...] | None] = (
         "latent_size", "hidden_size", "channels", "critic", "generator.critic_steps", "training.noise_multiplicity",
     )  # fmt: skip

@@ -123,6 +123,7 @@ class Method(ABC):
     targets: ClassVar[frozenset[Target]] = frozenset({"bound", "claim"})  # what an epsilon may be asked of
     sampling_fields: ClassVar[tuple[str, ...]] = ()  # of the configuration, which only `sample` reads: a run may be sampled with others
     kept_private: ClassVar[tuple[str, ...]] = ()  # the same, for what sampling needs but may never leave the room
+    interruptible: ClassVar[tuple[str, ...]] = ()  # last stages after each of whose steps the model is whole: a run may end in them
     quiet_parts: ClassVar[tuple[str, ...]] = ()  # the same, for what quiet stages write: checkpoints alone keep it, and sampling needs none
 
     def __init__(self, config: MethodConfig) -> None:

@@ -17,7 +17,7 @@ from workbench.methods.fields import value_at
 from workbench.models.label_shares import PaidLabelShares
 from workbench.models.sample_request import Source
 from workbench.models.selection.config import SelectedPretraining, selected_values
-from workbench.models.settings import FineTunedSettings, PretrainedSettings, fine_tuned_stages
+from workbench.models.settings import DP_SGD, FineTunedSettings, PretrainedSettings, fine_tuned_stages
 from workbench.networks import UNetConfig
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -139,6 +139,7 @@ class FineTuned(Pretrained[TunedT]):
 
     shapes: ClassVar[tuple[str, ...] | None] = ("network", "training.noise_multiplicity", *SHAPES)
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("training.noise_multiplier"),)
+    interruptible: ClassVar[tuple[str, ...]] = (DP_SGD,)
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Pre-training (free), DP-SGD."""

@@ -15,7 +15,7 @@ from workbench.methods.counted_labels import CountedLabels
 from workbench.methods.fields import with_values
 from workbench.models.embeddings.config import GENERATOR
 from workbench.models.label_shares import PaidLabelShares
-from workbench.models.teachers.config import TEACHERS, Ensemble, Rounds
+from workbench.models.teachers.config import TEACHERS, VOTES, Ensemble, Rounds
 from workbench.privacy.accounting.formulas import composed_rdp
 from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.accounting.values import PrivacyValue
@@ -48,6 +48,11 @@ class TeachersMethod(CountedLabels[ConfigT], Generic[ConfigT]):
     """Quiet teachers on disjoint parts, their votes with noise, and a generator that follows these."""
 
     released: ClassVar[tuple[str, ...]] = (GENERATOR,)
+    interruptible: ClassVar[tuple[str, ...]] = (
+        TEACHERS,
+        VOTES,
+        GENERATOR,
+    )
     quiet_parts: ClassVar[tuple[str, ...]] = (TEACHERS,)
     shapes: ClassVar[tuple[str, ...] | None] = ("latent_size", "hidden_size", "channels", "teachers")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)

@@ -4,6 +4,7 @@ What a run is (`run`), where it lies (`folder`, `store`), how it begins (`launch
 (`samples/`), what is measured of them (`finished`, `audits`, `memberships`, ...), what leaves the room (`release/`).
 """
 
+from workbench.runs.early import end_early
 from workbench.runs.launching import (
     account_warning,
     begin,
@@ -26,6 +27,7 @@ __all__ = [
     "cloned_plan",
     "dataset_of_plan",
     "delete",
+    "end_early",
     "launch",
     "register",
     "resume",

@@ -92,10 +92,15 @@ class Account:
         charges[stage] = (max(step, charges.get(stage, (0, 0))[0]), charges.get(stage, (0, 0))[1])
         self._progress.charged = charges
 
-    def close(self) -> None:
-        """Charge all that was planned, which has no effect unless the ledger was lost, and note that no more will be spent."""
-        self.bring_up(self._planned, {})
-        self._ledger.close_run(self.id)
+    def close(self, ended_early: bool = False) -> None:
+        """Charge all that was planned, which has no effect unless the ledger was lost, and note that no more will be spent.
+
+        One that `ended_early` has not taken all that was planned, as far as that is known.
+        """
+        ended_early = ended_early and not self.was_short
+        if not ended_early:
+            self.bring_up(self._planned, {})
+        self._ledger.close_run(self.id, ended_early)
 
     def _charge(self, stage: str, step: int) -> None:
         """Where the home's ledger cannot be reached, what it reads comes first: this one is forgotten with the process."""

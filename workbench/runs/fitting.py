@@ -12,7 +12,9 @@ from workbench.errors import WorkbenchError
 from workbench.jobs.away.post import Post
 from workbench.jobs.heartbeat import Progress, StoppedError, StopSignal
 from workbench.privacy.spending.ledger import Ledger
+from workbench.privacy.spending.totals import bound_of
 from workbench.runs.account import Account
+from workbench.runs.early import why_not_early
 from workbench.runs.folder import RunFolder
 from workbench.runs.recorder import MetricsWriter, Previews, SpentEpsilon
 from workbench.runs.run import Run
@@ -36,7 +38,7 @@ class FitAttempt:
         self.progress, self.stop = progress, stop
         self.folder, self.post = RunFolder(workspace, run.id), Post.of(workspace, run.id, run.attempt)
         self.ledger = Ledger(workspace.ledger)  # with what processes elsewhere have charged that had the run before
-        self.plan = run.plan
+        self.plan, self.ends_early = run.plan, run.ends_early
         self.plan.check()
         self.dataset = dataset_of(workspace, run)
         self.trained_on = self.dataset if run.audit is None else run.audit.applied_to(self.dataset)
@@ -61,6 +63,8 @@ class FitAttempt:
         if self.folder.model.exists() and not self.folder.checkpoint.exists():
             return self._conclude()  # a former attempt ended between taking its checkpoint away and saying so
         self._restore()
+        if self.ends_early:
+            return self._end_early()
         if self.group is not None:
             torch.distributed.barrier(group=self.group)
         share_start(self.state)
@@ -76,6 +80,14 @@ class FitAttempt:
             self._write_checkpoint()
             return self._outcome("cancelled")
         return self._finish()
+
+    def _end_early(self) -> dict[str, Any]:
+        """Conclude with the model of the last checkpoint: no step is taken any more, so none is drawn anew."""
+        if why := why_not_early(self.method, self.state.steps, {stage.name: stage.steps for stage in self.stages}):
+            raise WorkbenchError(f"{why} Resume it.")
+        self._prepare_counts()
+        self._announce()
+        return self._outcome("cancelled") if self.stop.cancelled else self._finish()
 
     def _announce(self) -> None:
         """Show the run as running, unless it was cancelled while it was loading."""
@@ -101,7 +113,7 @@ class FitAttempt:
         differences = loaded.differences
         if self.state.device.type == "cuda":
             differences = [*differences, "a GPU repeats no step bit for bit"]
-        if differences:
+        if differences and not self.ends_early:
             self._draw_anew("; ".join(differences))
 
     def _load_checkpoint(self) -> LoadedCheckpoint:
@@ -218,7 +230,7 @@ class FitAttempt:
         if self.post is not None:
             self.post.journal.close()
         self.folder.erase_checkpoint()
-        self.account.close()
+        self.account.close(self.ends_early and not self._complete)
         return self._outcome("done")
 
     def _outcome(self, state: str) -> dict[str, Any]:
@@ -231,8 +243,9 @@ class FitAttempt:
         if state != "done":
             return {"state": state, "epsilon_spent": spent.epsilon}
         again = any(pair[1] for pair in self.account.counts.values())
-        bounds = (spent if again else self.plan.bound, RunStore(self.workspace).get(self.id).bound)
-        return {"state": state, "epsilon_spent": spent.epsilon, "bound": max(bounds, key=lambda bound: bound.epsilon)}
+        covered = bound_of(self.ledger.entry(self.id).covered_stages(), self.plan.delta) if again else self.plan.bound
+        bound = max(covered, RunStore(self.workspace).get(self.id).bound, key=lambda value: value.epsilon)
+        return {"state": state, "epsilon_spent": max(spent.epsilon, bound.epsilon) if self.ends_early else spent.epsilon, "bound": bound}
 
 
 def share_start(state: State) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
 from workbench.jobs import control
-from workbench.jobs.job import Job, Terms
+from workbench.jobs.job import RESUMABLE, Job, Terms
 from workbench.jobs.launchers import LAUNCHERS, Resources, chosen_launcher
 from workbench.jobs.queue.passing import submit
 from workbench.jobs.starting import start
@@ -164,7 +164,7 @@ def resume(workspace: Workspace, job_id: str, at_once: bool = False, on: str | N
     """
     job = control.resumable(workspace, job_id)
     if job.terms.trains:
-        run = RunStore(workspace).get(job_id)
+        run = RunStore(workspace).change(job_id, RESUMABLE, "resumed", ends_early=False)
         run.plan.check()
         if LAUNCHERS[chosen_launcher(on or job.launcher)].is_apart:
             open_account(workspace, run, dataset_of(workspace, run))

@@ -91,7 +91,7 @@ def check_same_images(runs: Sequence[Run]) -> None:
     if len(names) > 1:
         raise WorkbenchError(f"Expected runs of one dataset, got {' and '.join(names)}. Choose runs of one.")
     if len({run.fingerprint for run in runs}) > 1:
-        raise WorkbenchError(f"Expected runs of the same records, got runs of {names[0]} whose records differ. Choose runs on the same records.")
+        raise WorkbenchError(f"Expected runs on the same records, got runs of {names[0]} whose records differ. Choose others.")
 
 
 def column_of(run: Run) -> float:

@@ -52,7 +52,7 @@ def paid_stages(run: Run, ledger: Ledger) -> "list[Stage]":
     entries = ledger.entries(run.fingerprint)
     own = [entry for entry in entries if entry.run_id == run.id or entry.run_id.startswith(f"{run.id}-samples-")]
     stages = [stage for entry in own for stage in entry.paid_stages()]
-    if _is_short(stages, run):
+    if _is_short([stage for entry in own for stage in entry.taken_stages()], stages, run):
         raise WorkbenchError(
             f"Expected all that run {run.id} has spent in {ledger.path}, got less than the run has recorded: the ledger was moved away or "
             "replaced. Put the one back that recorded this run, or train another by the same plan."
@@ -60,12 +60,15 @@ def paid_stages(run: Run, ledger: Ledger) -> "list[Stage]":
     return stages
 
 
-def _is_short(stages: "list[Stage]", run: Run) -> bool:
-    """Whether `stages` have fewer steps than the run's plan, or a smaller bound than the run, which had paid for more than its plan."""
+def _is_short(taken: "list[Stage]", stages: "list[Stage]", run: Run) -> bool:
+    """Whether fewer steps were `taken` than the run's plan has, or than are known of a run that ended early, or `stages`, what is covered,
+    have a smaller bound than the run, which had paid for more than its plan.
+    """
     from workbench.privacy.spending.totals import bound_of
 
-    counts = {planned.name: sum(stage.steps for stage in stages if stage.name == planned.name) for planned in run.plan.releases}
-    if any(planned.spent != "free" and counts[planned.name] < planned.steps for planned in run.plan.releases):
-        return True
+    for planned in run.plan.releases:
+        known = run.charged.get(planned.name, (0, 0))[0] if run.ends_early else planned.steps
+        if planned.spent != "free" and sum(stage.steps for stage in taken if stage.name == planned.name) < known:
+            return True
     paid_more = run.bound.epsilon > run.plan.bound.epsilon
     return paid_more and bound_of(stages, run.delta).epsilon < run.bound.epsilon * (1 - ROUNDING)

@@ -175,6 +175,22 @@ def test_a_clone_carries_what_was_set_and_not_what_was_calibrated(open_page: Ope
     assert (clone.config, clone.performance) == (run.config, run.performance)
 
 
+def test_a_run_whose_model_is_whole_can_be_finished_early(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = load("digits")
+    plan = make_plan("dp-promise", dataset.facts, epsilon=5.0, settings={"pretraining.dataset": ""})
+    run = runs.register(here(), plan, "digits", performance=PerformanceSettings(device="cpu", num_threads=1), loaded=dataset)
+    RunStore(here()).change(run.id, {"queued"}, "cancelled", state="cancelled", stage="phase one")
+    assert f"runs_{run.id}_finish" not in [button.key for button in open_page("runs", runs_chosen=run.id).button]
+    RunStore(here()).change(run.id, {"cancelled"}, "moved on", stage="phase two")
+    asked: list[str] = []
+    monkeypatch.setattr(runs, "end_early", lambda _workspace, run_id: asked.append(run_id))
+    app = open_page("runs", runs_chosen=run.id)
+    assert "Its bound stays that of all its steps" in text_of(app)
+    app.button(key=f"runs_{run.id}_finish").click().run()
+    assert not app.exception
+    assert asked == [run.id]
+
+
 def test_a_run_that_the_address_names_and_nobody_knows_is_told(open_page: OpenPage) -> None:
     app = open_page("runs", runs_chosen="a run that was deleted")
     assert any("a run that was deleted" in warning.value for warning in app.warning)

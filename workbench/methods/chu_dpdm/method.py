@@ -249,6 +249,7 @@ class ChuDPDM(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     released: ClassVar[tuple[str, ...]] = ("ema",)
+    interruptible: ClassVar[tuple[str, ...]] = (TRAINING,)
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     shapes: ClassVar[tuple[str, ...] | None] = (
         "network",

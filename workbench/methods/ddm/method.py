@@ -147,6 +147,7 @@ class DDM(GroupedColumns):
     sampling_fields: ClassVar[tuple[str, ...]] = ("release_time",)
     shapes: ClassVar[tuple[str, ...] | None] = ("network", "training.noise_multiplicity", "private")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("training.noise_multiplier"),)
+    interruptible: ClassVar[tuple[str, ...]] = (DP_SGD,)
     config: DDMConfig
 
     @classmethod

@@ -162,6 +162,7 @@ class DPDiffusion(Pretrained[DPDiffusionConfig]):
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     shapes: ClassVar[tuple[str, ...] | None] = ("network", "fine_tuning.noise_multiplicity", *SHAPES)
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("fine_tuning.noise_multiplier"),)
+    interruptible: ClassVar[tuple[str, ...]] = (FINE_TUNING,)
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:

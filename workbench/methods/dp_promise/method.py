@@ -86,6 +86,7 @@ class DPPromise(Pretrained[DPPromiseConfig]):
     readings: ClassVar[Mapping[str, Reading]] = phases.READINGS
     shapes: ClassVar[tuple[str, ...] | None] = ("network", "phase_one.draws", "phase_two.noise_multiplicity", "targets", *SHAPES)
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("phase_two.noise_multiplier"),)
+    interruptible: ClassVar[tuple[str, ...]] = (PHASE_TWO,)
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:

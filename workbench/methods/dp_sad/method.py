@@ -435,6 +435,10 @@ class DPSAD(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     released: ClassVar[tuple[str, ...]] = ("ema", "teacher_ema", "public_ema")
+    interruptible: ClassVar[tuple[str, ...]] = (
+        STUDENT,
+        DISCRIMINATOR,
+    )
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler", "drawn_from")
     shapes: ClassVar[tuple[str, ...] | None] = (
         "network",

@@ -163,6 +163,7 @@ class DPSinkhorn(CountedLabels[DPSinkhornConfig]):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     released: ClassVar[tuple[str, ...]] = (AVERAGE,)
+    interruptible: ClassVar[tuple[str, ...]] = (IMAGES,)
     shapes: ClassVar[tuple[str, ...] | None] = (
         "latent_size",
         "hidden_size",

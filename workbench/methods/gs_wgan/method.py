@@ -244,6 +244,7 @@ class GSWGAN(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     released: ClassVar[tuple[str, ...]] = (AVERAGE,)
+    interruptible: ClassVar[tuple[str, ...]] = (CRITICS, GRADIENTS)
     quiet_parts: ClassVar[tuple[str, ...]] = (CRITICS,)
     shapes: ClassVar[tuple[str, ...] | None] = (
         "generator",

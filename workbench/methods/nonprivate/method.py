@@ -51,6 +51,7 @@ class NonPrivate(Method):
     Config = NonPrivateConfig
     implementation = "workbench.methods.nonprivate.training"
     released: ClassVar[tuple[str, ...]] = ("ema",)
+    interruptible: ClassVar[tuple[str, ...]] = (TRAINING,)
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     shapes: ClassVar[tuple[str, ...] | None] = ("network",)
     config: NonPrivateConfig

@@ -251,6 +251,7 @@ class P3GM(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     released: ClassVar[tuple[str, ...]] = ("autoencoder", "sums")
+    interruptible: ClassVar[tuple[str, ...]] = (DP_SGD,)
     shapes: ClassVar[tuple[str, ...] | None] = (
         "pooling",
         "components.number",

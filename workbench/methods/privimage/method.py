@@ -200,6 +200,7 @@ class PrivImage(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     released: ClassVar[tuple[str, ...]] = ("ema",)
+    interruptible: ClassVar[tuple[str, ...]] = (DP_SGD,)
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler",)
     shapes: ClassVar[tuple[str, ...] | None] = ("network", "training.noise_multiplicity", "query.kinds")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("training.noise_multiplier"),)

@@ -121,6 +121,7 @@ class PSG(Method):
     presets: ClassVar[dict[str, Preset]] = PRESETS
     readings: ClassVar[Mapping[str, Reading]] = READINGS
     released: ClassVar[tuple[str, ...]] = ("images",)
+    interruptible: ClassVar[tuple[str, ...]] = (MATCHING,)
     shapes: ClassVar[tuple[str, ...] | None] = ("images", "teaching", "classifier", "matching.noise_multiplicity")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("matching.noise_multiplier"),)
     config: PSGConfig

@@ -111,6 +111,7 @@ class SelectivePretraining(Method):
     Config = SelectivePretrainingConfig
     implementation = "workbench.methods.selective_pretraining.training"
     released: ClassVar[tuple[str, ...]] = ("ema", "public_ema", *RELEASED)
+    interruptible: ClassVar[tuple[str, ...]] = (REFINEMENT,)
     sampling_fields: ClassVar[tuple[str, ...]] = ("sampler", "draws")
     shapes: ClassVar[tuple[str, ...] | None] = (
         "network",

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from workbench import runs, tasks
+from workbench.jobs.job import RESUMABLE
 from workbench.pages import go_to
 from workbench.pages.runs.labels import edit_labels
 from workbench.pages.runs.release import export_button
@@ -13,13 +14,14 @@ from workbench.workspace import Workspace
 
 
 def run_buttons(run: Run, prefix: str) -> None:
-    """What can be done with a run: watch, clone and edit, cancel or resume, evaluate, look at its gallery, export, delete."""
+    """What can be done with a run: watch, clone and edit, cancel, resume or finish, evaluate, look at its gallery, export, delete."""
     with st.container(horizontal=True):
         if st.button("Clone and edit", key=f"{prefix}clone", icon=":material/content_copy:"):
             go_to("train", clone_link(run, "train_"))
         if run.is_active and st.button("Watch", key=f"{prefix}watch", icon=":material/monitoring:"):
             go_to("train", {"train_run": run.id})
         cancel_or_resume(run, prefix)
+        confirm_early_end(run, prefix)
         edit_labels(run, prefix)
         if run.state == "done":
             if st.button("Gallery", key=f"{prefix}gallery", icon=":material/photo_library:"):
@@ -31,6 +33,19 @@ def run_buttons(run: Run, prefix: str) -> None:
             export_button(run, prefix)
         if not run.is_active:
             confirm_delete(run, prefix)
+
+
+def confirm_early_end(run: Run, prefix: str) -> None:
+    """End a run before its last step, where its model is whole, once a second button confirms it."""
+    if (run.state not in RESUMABLE and run.state != "running") or run.stage not in run.plan.build().interruptible:
+        return
+    with st.popover("Finish now", icon=":material/sports_score:", help="Keeps the model as it is now."):
+        st.markdown(
+            f"End run **{run.id}** at step {run.step} of {run.steps} and keep its model? It cannot be resumed after that. Its bound stays "
+            "that of all its steps; a budget of these records gets back the steps that were not taken."
+        )
+        if st.button("Finish for good", key=f"{prefix}finish", type="primary"):
+            attempt(lambda: runs.end_early(Workspace.default(), run.id))
 
 
 def confirm_delete(run: Run, prefix: str) -> None:

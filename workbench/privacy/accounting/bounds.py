@@ -40,7 +40,7 @@ def shared_relation(stages: Sequence[Stage]) -> Relation:
 def accountant_values(stages: Sequence[Stage], delta: float) -> dict[str, float | Refusal]:
     """Epsilon at `delta` by every accountant of ACCOUNTANTS, or `{"refused": reason}` where it knows no proof or limit."""
     check_delta(delta)
-    unproved = _first_unproved_leaf(compose(stages))
+    unproved = first_unproved_leaf(compose(stages))
     if unproved is not None:
         return {name: {"refused": unproved.reason} for name in ACCOUNTANTS}
     try:
@@ -112,7 +112,7 @@ def event_bound(event: dp_event.DpEvent, delta: float, relation: Relation, dista
     distance of what is really drawn from the event.
     """
     check_delta(delta)
-    unproved = _first_unproved_leaf(event)
+    unproved = first_unproved_leaf(event)
     if unproved is not None:
         return _infinite(delta, relation, unproved.reason, unproved.status)
     try:
@@ -157,7 +157,7 @@ def _value_or_refusal(accountant: Accountant, composition: Composition, delta: f
         return {"refused": str(error)}
 
 
-def _first_unproved_leaf(event: dp_event.DpEvent) -> own.UnprovedDpEvent | None:
+def first_unproved_leaf(event: dp_event.DpEvent) -> own.UnprovedDpEvent | None:
     """The first refuted leaf, else the first that is not proved."""
     unproved = [leaf for leaf, _ in leaves(event) if isinstance(leaf, own.UnprovedDpEvent)]
     return next((leaf for leaf in unproved if leaf.status == "refuted"), unproved[0] if unproved else None)

@@ -13,6 +13,7 @@ from workbench.files import is_read_only
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.accounts import kept_hashes, on_account, resembling_datasets
 from workbench.privacy.spending.away import count_all, count_run
+from workbench.privacy.spending.filters import passes_filter
 from workbench.privacy.spending.journals import ACCOUNT, keep_entry, read_journals
 from workbench.privacy.spending.ledger_file import ledger_file
 from workbench.privacy.spending.rows import PLANNED, RUNS, columns, comparable, entry_of, planned_columns, planned_steps
@@ -75,7 +76,7 @@ class Ledger:
             known = connection.execute("SELECT run_id, fingerprint, dataset, method, purpose, delta FROM runs WHERE run_id = ?", (run_id,))
             if (row := known.fetchone()) is None:
                 connection.execute(
-                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)",
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, 0)",
                     (*run, _now(), records_of(account or account_name(dataset)), public),
                 )
                 rows = [(run_id, *planned) for planned in plan]
@@ -84,7 +85,7 @@ class Ledger:
             planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (run_id,)).fetchall()
             if tuple(row) != run or comparable(planned) != comparable(plan):
                 raise WorkbenchError(f"Expected run {run_id} with the dataset, method and stages it was opened with. Start a new run.")
-            connection.execute("UPDATE runs SET closed_at = NULL WHERE run_id = ?", (run_id,))
+            connection.execute("UPDATE runs SET closed_at = NULL, ended_early = 0 WHERE run_id = ?", (run_id,))
 
     def charge(self, run_id: str, stage: str, step: int) -> None:
         """Record that steps 1 to `step` of a stage are spent: durable on return, no effect for a step charged before.
@@ -118,8 +119,8 @@ class Ledger:
         with self._database.transaction() as connection:
             known = connection.execute("SELECT dataset, method, purpose, delta FROM runs WHERE run_id = ?", (entry.run_id,)).fetchone()
             if known is None:
-                row = (*run, entry.opened_at, entry.closed_at, entry.account, entry.public)
-                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+                row = (*run, entry.opened_at, entry.closed_at, entry.account, entry.public, entry.ended_early)
+                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
                 rows = [(entry.run_id, *planned) for planned in plan]
                 connection.executemany(f"INSERT INTO stages (run_id, {PLANNED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             planned = connection.execute(f"SELECT {PLANNED} FROM stages WHERE run_id = ? ORDER BY position", (entry.run_id,)).fetchall()
@@ -127,6 +128,7 @@ class Ledger:
                 raise WorkbenchError(
                     f"Expected run {entry.run_id} as this ledger knows it, got one with another dataset, method or stages."
                 )
+            connection.execute("UPDATE runs SET ended_early = max(ended_early, ?) WHERE run_id = ?", (entry.ended_early, entry.run_id))
             counts = [(stage.charged, stage.charged_again, entry.run_id, stage.stage) for stage in entry.stages]
             raised = "charged = max(charged, ?), charged_again = max(charged_again, ?)"
             connection.executemany(f"UPDATE stages SET {raised} WHERE run_id = ? AND name = ?", counts)
@@ -158,16 +160,20 @@ class Ledger:
         with database.connected() as connection:
             return connection.execute("SELECT 1 FROM away WHERE run_id = ?", (run_id,)).fetchone() is not None
 
-    def close_run(self, run_id: str) -> None:
+    def close_run(self, run_id: str, ended_early: bool = False) -> None:
         """Note that a run will spend no more, so that warnings count what it spent and not what it might have.
 
+        `ended_early`: it kept what it had made before its last step. Totals count all its steps, a budget those that it took.
         Processes that keep journals for it are told before to stop. The journals are read once more; those that cannot be stay counted.
         """
         with self._database.connected() as connection:
             sent = connection.execute("SELECT folder FROM away WHERE run_id = ?", (run_id,)).fetchone()
         is_known = sent is None or count_run(self._database, self.path.parent, run_id, sent["folder"])
         with self._database.transaction() as connection:
-            connection.execute("UPDATE runs SET closed_at = coalesce(closed_at, ?) WHERE run_id = ?", (_now(), run_id))
+            connection.execute(
+                "UPDATE runs SET closed_at = coalesce(closed_at, ?), ended_early = max(ended_early, ?) WHERE run_id = ?",
+                (_now(), ended_early, run_id),
+            )
             if is_known:
                 connection.execute("DELETE FROM away WHERE run_id = ?", (run_id,))
 
@@ -284,16 +290,18 @@ class Ledger:
         """Why launching a run of `stages` could exceed the budget of the account or of its `fingerprints`; None if it cannot.
 
         Runs that are not closed count with all they may still spend, and so do runs `waiting` to open their account, by id with their
-        stages. Everything is taken at the smaller of the budget's delta and `delta`. `what` is what the stages are called.
+        stages. Everything is taken at the smaller of the budget's delta and `delta`. `what` is what the stages are called. A run that
+        ended early gives back what it did not take, where a filter can be proved (`filters`).
         """
         budget = self.budget(account, *fingerprints)
         if budget is None or math.isinf(budget.epsilon):
             return None
         delta = min(check_delta(delta), budget.delta)
-        before = [(f"run {entry.run_id}", entry.paid_stages(reserve=True)) for entry in self.entries(account, *fingerprints)]
+        entries, new = self.entries(account, *fingerprints), [*waiting, (what, [stage for stage in stages if stage.spent != "free"])]
+        before = [(f"run {entry.run_id}", entry.paid_stages(reserve=True)) for entry in entries]
         before += [(f"run {run_id}", planned) for run_id, planned in waiting]
-        after = zero_out_total([*before, (what, [stage for stage in stages if stage.spent != "free"])], delta)
-        if after.epsilon <= budget.epsilon:
+        after = zero_out_total([*before, new[-1]], delta)
+        if after.epsilon <= budget.epsilon or passes_filter(entries, new, budget.epsilon, delta):
             return None
         so_far = zero_out_total(before, delta).epsilon
         why = "" if after.is_finite else f" {after.reason}"

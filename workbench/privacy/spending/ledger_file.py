@@ -21,7 +21,8 @@ TABLES = (
 JOURNALS = (  # runs with journals: the folder, from the ledger's on, and by stage what is counted while journals cannot be read
     "CREATE TABLE away (run_id TEXT PRIMARY KEY REFERENCES runs (run_id), folder TEXT NOT NULL, unread TEXT NOT NULL DEFAULT '{}')",
 )
-MIGRATIONS = (statements(*TABLES), statements(*JOURNALS))
+EARLY = ("ALTER TABLE runs ADD COLUMN ended_early INTEGER NOT NULL DEFAULT 0",)
+MIGRATIONS = (statements(*TABLES), statements(*JOURNALS), statements(*EARLY))
 
 
 def ledger_file(path: Path) -> Database:

@@ -13,7 +13,7 @@ from workbench.privacy.spending.whose import records_of
 if TYPE_CHECKING:
     from workbench.privacy.accounting.stages import Stage
 
-RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account, public"
+RUNS = "run_id, fingerprint, dataset, method, purpose, delta, opened_at, closed_at, account, public, ended_early"
 PLANNED = "position, name, spent, steps, event, relations, sampling, reason, sampler_distance"
 SPENT = "name, spent, steps, charged, charged_again, event, relations, sampling, reason, sampler_distance"
 
@@ -55,8 +55,9 @@ def entry_of(connection: sqlite3.Connection, row: Sequence[Any]) -> LedgerEntry:
         most = [unread.get(stage.stage, (0, 0)) for stage in stages]
         pairs = [(max(one.charged, charged), max(one.charged_again, again)) for one, (charged, again) in zip(stages, most, strict=True)]
         stages = [replace(one, charged=charged, charged_again=again) for one, (charged, again) in zip(stages, pairs, strict=True)]
-    *run, account, public = row
-    return LedgerEntry(*run, account=records_of(account), stages=tuple(stages), public=public, unread=bool(unread))
+    *run, account, public, early = row
+    more = {"public": public, "unread": bool(unread), "ended_early": bool(early)}
+    return LedgerEntry(*run, account=records_of(account), stages=tuple(stages), **more)
 
 
 def planned_steps(connection: sqlite3.Connection, run_id: str, stage: str) -> int:

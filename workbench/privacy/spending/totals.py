@@ -63,7 +63,8 @@ class LedgerEntry:
     """One run as the ledger knows it; times are ISO 8601 in UTC, `closed_at` is None while it may still spend, `account` is a name.
 
     `public` names the images that it took to be public, files of one's own with a digest of what was in them. One that is `unread` has
-    journals that cannot be read now: all that they may hold of its plan counts.
+    journals that cannot be read now: all that they may hold of its plan counts. One that `ended_early` kept its model before its last step:
+    what is proved of it counts all that was planned, as nobody knows why it ended, and a filter counts what it took.
     """
 
     run_id: str
@@ -78,11 +79,22 @@ class LedgerEntry:
     stages: tuple[StageSpending, ...]
     public: str = ""
     unread: bool = False
+    ended_early: bool = False
 
     def paid_stages(self, reserve: bool = False) -> "list[Stage]":
         """The stages that cost something, at what was spent; with `reserve`, at what an open run may yet spend."""
-        reserve = reserve and self.closed_at is None
-        counts = [(stage, stage.reserved if reserve else stage.count) for stage in self.stages if stage.spent != "free"]
+        return self._paid(whole=self.ended_early or (reserve and self.closed_at is None))
+
+    def covered_stages(self) -> "list[Stage]":
+        """The same at all that was planned, and what was drawn anew: what holds of a run whenever and why ever it ends."""
+        return self._paid(whole=True)
+
+    def taken_stages(self) -> "list[Stage]":
+        """The same for a filter: an open run at what it may yet spend, one that ended early at the steps that it took."""
+        return self._paid(whole=self.closed_at is None)
+
+    def _paid(self, whole: bool) -> "list[Stage]":
+        counts = [(stage, stage.reserved if whole else stage.count) for stage in self.stages if stage.spent != "free"]
         return [stage.as_stage(count) for stage, count in counts if count > 0]
 
 

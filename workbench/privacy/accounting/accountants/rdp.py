@@ -60,6 +60,17 @@ def epsilon(composition: Composition, delta: float, blocks: int | None = None) -
     return best
 
 
+def epsilon_at(composition: Composition, delta: float, order: float) -> float:
+    """Epsilon by the divergence of one order alone, which was chosen before anything was released."""
+    if any(isinstance(mechanism, Unbounded) for mechanism in composition):
+        return math.inf
+    orders = (order,)
+    divergence = sum((count * _divergence(mechanism, orders) for mechanism, count in composition.items()), np.zeros(1))
+    if composition:
+        divergence = np.maximum(divergence * (1 + ROUNDING), SMALLEST_DIVERGENCE)
+    return float(convert(np.array(orders), divergence, delta)[0])
+
+
 def convert(orders: NDArray[np.float64], divergence: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
     """Epsilon at every order: R + log(1 - 1/a) - log(delta a)/(a - 1), or 0 where the total variation is at most delta.
 
