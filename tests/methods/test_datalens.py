@@ -8,6 +8,7 @@ import torch
 from support.quick import QUICK, quick_plan
 from torch import Tensor
 
+from workbench.claims.unbuilt import UNBUILT
 from workbench.datasets import facts
 from workbench.errors import WorkbenchError
 from workbench.experiment import new_state
@@ -53,6 +54,10 @@ def test_a_record_of_two_teachers_doubles_the_distance(epsilon: float, doubled: 
     mnist = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]  # records of each class
     assert sum(6000 - count for count in mnist if count < 6000) == 1138
     assert gdp_epsilon(2 * gdp_mu(epsilon, 1e-5), 1e-5) == pytest.approx(doubled, rel=1e-3)
+    row = UNBUILT["datalens-coded"].row("datalens-coded")
+    sound = make_plan("datalens", facts("mnist"), preset="published").bound.epsilon
+    assert row.bound.epsilon == pytest.approx(gdp_epsilon(2 * gdp_mu(sound, 1e-5), 1e-5))
+    assert (row.claim.status, row.bound.status) == ("refuted", "proved")
 
 
 def test_votes_are_top_signs_and_turned_round_move_by_two_roots_of_k() -> None:

@@ -18,6 +18,7 @@ DEPENDS = [
     "workbench/methods/dp_kernel/**",
     "workbench/methods/dp_promise/**",
     "workbench/methods/dp_sad/**",
+    "workbench/methods/dp_sinkhorn/**",
     "workbench/methods/dpgen/**",
     "workbench/methods/p3dm/**",
     "workbench/methods/p3gm/**",

@@ -1,9 +1,11 @@
-"""Papers that are not built: one file a paper, with its formula, its numbers and what is proved of it. Its file moves when it is built."""
+"""Papers and published codes that are not built, with their formula, their numbers and what is proved of them."""
 
 from workbench.claims.row import ClaimEntry
-from workbench.claims.unbuilt import named
+from workbench.claims.unbuilt import coded, named
 
 UNBUILT: dict[str, ClaimEntry] = {
+    "datalens-coded": coded.DATALENS,
+    "pate-gan-coded": coded.PATE_GAN,
     "ganobfuscator": named.GAN_OBFUSCATOR,
     "dp-gan-zhang": named.ZHANG_DP_GAN,
     "dpaf": named.DPAF,

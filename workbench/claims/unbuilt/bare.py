@@ -55,8 +55,8 @@ class BareClaim:
         return PrivacyValue(epsilon=float("inf"), delta=DELTA, status="not_evaluated", reason=self.reason, source=self.source)
 
 
-def unproved_stage(reason: str) -> Stage:
+def unproved_stage(reason: str, refuted: bool = False) -> Stage:
     """A release without a finite epsilon."""
     from workbench.privacy.accounting.events import UnprovedDpEvent
 
-    return Stage("training", UnprovedDpEvent(reason), "once")
+    return Stage("training", UnprovedDpEvent(reason, "refuted" if refuted else "not_proved"), "once")

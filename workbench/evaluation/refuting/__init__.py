@@ -6,6 +6,7 @@ from workbench.evaluation.refuting.dp_feta import LonelyRecord
 from workbench.evaluation.refuting.dp_kernel import ConstantNoise
 from workbench.evaluation.refuting.dp_promise import PaperTargets
 from workbench.evaluation.refuting.dp_sad import OutputClipping
+from workbench.evaluation.refuting.dp_sinkhorn import BatchSize
 from workbench.evaluation.refuting.p3gm import ExactMean
 from workbench.evaluation.refuting.privimage import KnownNoise
 from workbench.evaluation.refuting.recovery import Responses
@@ -14,6 +15,7 @@ ATTACKS: dict[str, Attack] = {
     "dp-cgan-coded": BatchLabels(),
     "dp-kernel": ConstantNoise(),
     "dp-promise": PaperTargets(),
+    "dp-sinkhorn-realised": BatchSize(),
     "dp-feta-realised": LonelyRecord(),
     "privimage-known-noise": KnownNoise(),
     "p3gm-exact": ExactMean(),

@@ -37,8 +37,8 @@ class DataLensConfig(TeachersConfig):
 
 
 REASON = (
-    "A record is in one teacher's part, which may turn the signs of all k votes about an image, 2 sqrt(k); the paper's code gives 1138 of "
-    "MNIST's records to two teachers, for which an exact 10 is 24.4 and an exact 1 is 2.16."
+    "A record is in one teacher's part, which may turn the signs of all k votes about an image, 2 sqrt(k); the paper's code gives some "
+    "records to two teachers, which is a row of its own (datalens-coded)."
 )
 
 SOURCE = "Wang et al. 2021 (DataLens)"
