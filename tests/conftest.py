@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytest_plugins = ["support.few_attacks", "support.sharing", "support.slow_tier", "support.trained_once"]
+pytest_plugins = ["support.drawn_once", "support.few_attacks", "support.sharing", "support.slow_tier", "support.trained_once"]
 
 LONG = ("tests/browser/", "tests/test_notebooks", "tests/runs/", "tests/server/")
 

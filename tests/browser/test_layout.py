@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from browser.conftest import TINY, app_on, let_in
+from browser.conftest import TINY, app_on, let_in, search_neighbours
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from workbench.server import start
@@ -63,11 +63,12 @@ def test_the_first_plot_shows_without_scrolling(page: Page, server: str, finishe
 def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, finished_run: str) -> None:
     page.set_viewport_size(PROJECTOR)
     page.goto(f"{server}/gallery?gallery_run={finished_run}")
-    page.get_by_role("button", name="Draw samples and search their neighbours").click()
-    expect(page.get_by_role("img", name=re.compile("Nearest held-out record")).first).to_be_visible(timeout=90_000)
+    search_neighbours(page)
     page.wait_for_function(SETTLED, timeout=90_000)
     card = page.get_by_role("img", name=re.compile("Generated sample|Nearest (training|held-out) record"))
     pictures = card.evaluate_all(DRAWN)[:7]  # of one frame: cards still move while others are added below
+    kinds = {str(image.get_attribute("src")).rpartition(".")[2] for image in card.all()[:7]}
+    assert kinds == {"png"}, "a pixel is shown as it is"
     names = [picture["name"] for picture in pictures]
     assert ["Generated" in name for name in names] == [True] + 6 * [False], names
     assert ["held-out" in name for name in names] == 6 * [False] + [True], names

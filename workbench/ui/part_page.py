@@ -21,7 +21,7 @@ def _show(part: Part, prefix: str) -> None:
             st.subheader(text, anchor=False) if is_heading else st.markdown(prose(text))
         case Pictures(rows, alt):
             for name, image in rows:
-                st.image(image, alt=f"{alt}: {name}" if name else alt, caption=name or None, width=image.width)
+                st.image(image, alt=f"{alt}: {name}" if name else alt, caption=name or None, width=image.width, output_format="PNG")
         case Chart(name, figure, alt, table):
             charts.show(figure, alt, table, f"{prefix}{name}")
         case Numbers(frame, alt):

@@ -32,7 +32,7 @@ def neighbour_card(heading: str, generated: Picture, training: Sequence[Picture]
             with st.container(width=max(76, (images[0].width + 2) * len(pictures) + 10), gap=None):
                 st.caption(name)
                 captions = [markdown(item.caption) for item in pictures]
-                st.image(images, caption=captions, alt=[item.description for item in pictures], width=images[0].width)
+                st.image(images, caption=captions, alt=[item.description for item in pictures], width=images[0].width, output_format="PNG")
 
 
 def verdict_controls(key: str, what: str, verdict: str | None, note: str, save: Callable[[str, str], object]) -> None:

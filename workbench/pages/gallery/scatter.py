@@ -74,7 +74,7 @@ def zoom(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours)
     views = {"generated": one, "training record": other, "difference": difference(one, other)}
     pictures = [picture(view, ZOOM_PIXELS) for view in views.values()]
     alt = [f"{name}, sample {index}, training record {place}" for name in views]
-    st.image(pictures, caption=list(views), alt=alt, width=pictures[0].width)
+    st.image(pictures, caption=list(views), alt=alt, width=pictures[0].width, output_format="PNG")
     st.caption("The difference is white where they agree, and darker the more they differ; it is scaled by its largest value. Private.")
 
 

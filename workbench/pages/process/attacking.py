@@ -98,17 +98,29 @@ def _ask(trial: AttackOutcome, given: list[int], prefix: str) -> None:
     )
     run = len(given)
     record, others, seen = st.columns([1, 1, 2])
-    record.image(picture(trial.target, 96), width=96, caption="The record", alt="The record that may have taken part")
-    others.image(picture(trial.others, 96), width=96, caption="The others", alt=f"The mean of the other {OTHERS} records, which you know")
+    record.image(picture(trial.target, 96), width=96, caption="The record", alt="The record that may have taken part", output_format="PNG")
+    others.image(
+        picture(trial.others, 96),
+        width=96,
+        caption="The others",
+        alt=f"The mean of the other {OTHERS} records, which you know",
+        output_format="PNG",
+    )
     with seen:
         if run == SHOWN:
             st.success("You have guessed all runs.")
         elif by == "mean":
             words = f"Run {run + 1} of {SHOWN}: mean of {AVERAGED} samples"
-            st.image(picture(trial.means[run], 128), width=128, caption=words, alt=words)
+            st.image(picture(trial.means[run], 128), width=128, caption=words, alt=words, output_format="PNG")
         elif by == "samples":
             shown = sheet(trial.samples[run], SAMPLES // 3, 48)
-            st.image(shown, width=shown.width, caption=f"Run {run + 1} of {SHOWN}: {SAMPLES} samples", alt=f"Samples of run {run + 1}")
+            st.image(
+                shown,
+                width=shown.width,
+                caption=f"Run {run + 1} of {SHOWN}: {SAMPLES} samples",
+                alt=f"Samples of run {run + 1}",
+                output_format="PNG",
+            )
         else:
             st.metric(f"Run {run + 1} of {SHOWN}: score of the best attack", f"{trial.scores[run]:.2f}", help="Above 0: rather yes.")
             st.caption(f"With the record it is {trial.mu**2 / 2:.2f} on average, without it {-(trial.mu**2) / 2:.2f}.")
