@@ -22,13 +22,21 @@ def open_app(
     port: Annotated[int, typer.Option(envvar="PORT", help="Port on 127.0.0.1.", min=1, max=65535)] = 8501,
     no_token: Annotated[bool, typer.Option("--no-token", help="Open the pages to every account of this machine.")] = False,
     address: Annotated[bool, typer.Option("--address", help="Print the addresses of the workbench that is open, and start none.")] = False,
+    host: Annotated[str, typer.Option("--host", help="Listen on this IP address; other machines need --users-from.")] = "127.0.0.1",
+    name: Annotated[list[str] | None, typer.Option("--name", help="What browsers call the proxy or this machine; may be repeated.")] = None,
+    users_from: Annotated[str, typer.Option("--users-from", help="Header in which an authenticating proxy says who looks.")] = "",
+    proxy: Annotated[list[str] | None, typer.Option("--proxy", help="IP address of that proxy; 127.0.0.1 by default.")] = None,
+    data_holder: Annotated[list[str] | None, typer.Option("--data-holder", help="Who may see records and runs; may be repeated.")] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Open --host to other machines without a proxy.")] = False,
 ) -> None:
-    """Serve the workbench's pages on this machine alone, until Ctrl-C; the address to open is printed, with its token."""
+    """Serve the workbench's pages until Ctrl-C, on this machine alone by default; the address to open is printed, with its token."""
+    from workbench.server.access import Access
     from workbench.server.address import open_addresses
     from workbench.server.start import serve
 
     if not address:
-        serve(port, with_token=not no_token)
+        who = Access(host, tuple(name or ()), users_from, tuple(proxy or ("127.0.0.1",)), tuple(data_holder or ()), insecure)
+        serve(port, with_token=not no_token, who=who)
     elif addresses := open_addresses(Workspace.default()):
         print("\n".join(addresses))
     else:

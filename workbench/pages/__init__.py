@@ -10,13 +10,15 @@ import streamlit as st
 
 @dataclass(frozen=True)
 class Page:
-    """A page's title, its icon, and the sentence beside its heading."""
+    """A page's title, its icon, and the sentence beside its heading; `public`: it shows nothing of anybody's records or runs."""
 
     title: str
     icon: str
     lead: str
+    public: bool = False
 
 
+SHOWS_PRIVATE = "shows_private"  # of a session: whether its visitor may see records and runs
 PAGES: dict[str, Page] = {
     "start": Page("Start", "home", "Differentially private diffusion models: learn, budget, train, audit."),
     "budget": Page("Budget", "tune", "What a target epsilon costs, what it buys and what it means, before any record is touched."),
@@ -52,16 +54,22 @@ PAGES: dict[str, Page] = {
         "Dossier", "assignment", "What a data protection officer signs: what the workbench knows of a run, and what only people can say."
     ),
     "process": Page(
-        "Process", "school", "What diffusion does to a record, and what privacy does to a step: computed here on public digits in seconds."
+        "Process",
+        "school",
+        "What diffusion does to a record, and what privacy does to a step: computed here on public digits in seconds.",
+        public=True,
     ),
     "claims": Page(
-        "Claims", "fact_check", "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured."
+        "Claims",
+        "fact_check",
+        "Three numbers for every method, never one: what the paper claims, what is proved, what an audit measured.",
+        public=True,
     ),
 }
 
 
-def entry(name: str) -> st.Page:
-    """The navigation's entry of a page, the first one at the root of the address.
+def entry(name: str, first: str = next(iter(PAGES))) -> st.Page:
+    """The navigation's entry of a page, the `first` one at the root of the address.
 
     A page is a function of its module, imported when it is first drawn, and no script: nothing but the app can show it.
     """
@@ -70,7 +78,7 @@ def entry(name: str) -> st.Page:
     def draw() -> None:
         import_module(f"workbench.pages.{name}.page").draw()
 
-    return st.Page(draw, title=page.title, icon=f":material/{page.icon}:", url_path=name, default=name == next(iter(PAGES)))
+    return st.Page(draw, title=page.title, icon=f":material/{page.icon}:", url_path=name, default=name == first)
 
 
 def go_to(name: str, parameters: Mapping[str, str | list[str]]) -> NoReturn:

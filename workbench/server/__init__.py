@@ -1,1 +1,1 @@
-"""The pages as a server of this machine: who may look (`guard`), where it is (`address`), and how it is started (`start`)."""
+"""The pages as a server of this machine: who may look (`guard`, `access`), where it is (`address`), and how it is started (`start`)."""

@@ -10,13 +10,14 @@ from urllib.parse import urlencode
 from workbench.errors import WorkbenchError
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.jobs.identity import ProcessIdentity, identity_of, is_alive
+from workbench.server.access import THIS_MACHINE
 from workbench.server.guard import TOKEN
 from workbench.workspace import Workspace
 
 
-def address(port: int, token: str | None) -> str:
-    """What to open in a browser of this machine."""
-    return f"http://127.0.0.1:{port}/" + (f"?{urlencode({TOKEN: token})}" if token else "")
+def address(port: int, token: str | None, host: str = THIS_MACHINE) -> str:
+    """What to open in a browser, of this machine or by the name or address `host`."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/" + (f"?{urlencode({TOKEN: token})}" if token else "")
 
 
 def check_place(workspace: Workspace) -> None:

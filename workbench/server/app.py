@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from workbench.pages import PAGES, entry
+from workbench.escaping import prose
+from workbench.pages import PAGES, SHOWS_PRIVATE, entry
 from workbench.server import start
 from workbench.ui.actions import errors_shown
 from workbench.ui.theme import apply_style, icon, title
@@ -12,7 +13,12 @@ apply_style()
 if not start.guarded:
     st.error(start.UNGUARDED)
     st.stop()
-page = st.navigation([entry(name) for name in PAGES], position="top")
+user = st.context.headers.get(start.access.header) if start.access.header else None
+is_holder = st.session_state[SHOWS_PRIVATE] = start.access.shows_private(user)
+open_pages = [name for name, known in PAGES.items() if known.public or is_holder]
+page = st.navigation([entry(name, open_pages[0]) for name in open_pages], position="top")
 title(page.title, next(known.lead for known in PAGES.values() if known.title == page.title))  # a page's modules may take a second to load
+if not is_holder:
+    st.caption(f"You are {prose(user or 'not known')}, and no data holder of this workbench: pages about its records and runs are closed.")
 with errors_shown():  # what a page cannot help; a user's choices are answered where they are made
     page.run()

@@ -7,7 +7,7 @@ visitor: visit no other account's server under the name that the printed address
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -38,17 +38,24 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
+def nobody_asks(_connection: HTTPConnection) -> str:
+    """The default of `Guard.stranger`: the token alone lets in."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Guard:
     """ASGI middleware: refuses with 403 what lacks the token or comes from elsewhere; `token` None asks for no token.
 
-    `hosts` are the host names that the server answers to, `cookie` the name under which a browser keeps the token.
+    `hosts` are the host names that the server answers to, `cookie` the name under which a browser keeps the token. `stranger` says why a
+    visitor is not known where a proxy says who each is.
     """
 
     app: ASGIApp
     token: str | None
     hosts: Sequence[str]
     cookie: str
+    stranger: Callable[[HTTPConnection], str] = nobody_asks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection: refuse it, take the token out of its address, or hand it on."""
@@ -68,6 +75,8 @@ class Guard:
         """What is answered in the place of the app; None where the app may answer."""
         reason = foreign(connection, self.hosts)
         if reason is not None:
+            return PlainTextResponse(reason, status_code=403)
+        if connection.scope["path"] not in OPEN_PATHS and (reason := self.stranger(connection)):
             return PlainTextResponse(reason, status_code=403)
         if self.token is None or connection.scope["path"] in OPEN_PATHS:  # as it is routed by; `url` reads over tabs and line ends
             return None

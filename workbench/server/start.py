@@ -1,5 +1,6 @@
 """Starting the pages: Streamlit's own server on this machine alone, with the guard in front of it."""
 
+import os
 import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -7,13 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from workbench.errors import WorkbenchError
 from workbench.server import address
+from workbench.server.access import INSECURE, Access
 from workbench.server.guard import Guard, new_token
 from workbench.server.main_page import MainPage
 from workbench.workspace import Workspace
 
 APP, SETTINGS = Path(__file__).parent / "app.py", Path(__file__).parent / "config.toml"
-HOSTS = ("localhost", "127.0.0.1")  # what a browser of this machine calls it, also through a tunnel
 WARM = (
     "pandas",
     "plotly.graph_objects",
@@ -22,6 +24,7 @@ WARM = (
     "workbench.pages.budget.page",
 )
 guarded = False  # whether this process serves its pages behind the guard
+access = Access()  # who may look at them
 WITHOUT_TOKEN = (
     "WARNING: --no-token. EVERY account and every program of this machine can open these pages, look at private records and start runs."
 )
@@ -31,32 +34,42 @@ UNGUARDED = (
 )
 
 
-def serve(port: int, with_token: bool = True) -> None:
-    """Serve the pages on 127.0.0.1:`port` until a signal ends it; the address to open is printed once the port is taken."""
-    global guarded
+def serve(port: int, with_token: bool = True, who: Access | None = None) -> None:
+    """Serve the pages on `port` until a signal ends it, on this machine alone unless `who` says otherwise.
+
+    The address to open is printed once the port is taken. Behind a proxy that says who looks there is no token.
+    """
+    global guarded, access
     import streamlit
     from starlette.middleware import Middleware
 
     from workbench.pages import PAGES
 
-    workspace = Workspace.default()
+    workspace, who = Workspace.default(), who or Access()
+    who.check()
+    if who.insecure and not with_token:
+        raise WorkbenchError("Expected a token where other machines can open the pages, got --no-token.")
     address.check_place(workspace)
-    token = new_token() if with_token else None
+    token = new_token() if with_token and not who.header else None
 
     @asynccontextmanager
     async def announced(_app: Any) -> AsyncIterator[None]:
-        opened = address.address(port, token)
+        opened = address.address(port, token, who.names[0] if who.names else who.host)
         with address.address_kept(workspace, port, opened):
-            if token is None:
+            if token is None and not who.header:
                 print(WITHOUT_TOKEN, flush=True)
+            if who.insecure:
+                print(INSECURE, flush=True)
             print(f"The workbench is open at {opened} (Ctrl-C ends it; runs go on).", flush=True)
             yield
 
-    guard = Middleware(Guard, token=token, hosts=HOSTS, cookie=f"workbench-{port}")
+    guard = Middleware(Guard, token=token, hosts=who.hosts, cookie=f"workbench-{port}", stranger=who.stranger)
     app = streamlit.App(APP, middleware=[guard, Middleware(MainPage, name=next(iter(PAGES)))], lifespan=announced)
-    guarded = True
+    guarded, access = True, who
     warm_up()
-    app.run(config=settings() | {"server.port": port, "logger.hideWelcomeMessage": True})
+    os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would take a client's address from what a proxy forwards
+    place = {"server.address": who.host, "server.allowedHosts": list(who.hosts), "server.port": port}
+    app.run(config=settings() | place | {"logger.hideWelcomeMessage": True})
 
 
 def warm_up() -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from workbench.claims.places import place_of
 from workbench.claims.row import reasons_of
 from workbench.escaping import prose
-from workbench.pages import go_to
+from workbench.pages import SHOWS_PRIVATE, go_to
 from workbench.pages.claims.ledger import ledger_section
 from workbench.pages.claims.table import audited_methods, caught_at, claim_rows, claims_frame
 from workbench.ui.cards import three_numbers
@@ -22,8 +22,8 @@ def look_at_marked(names: list[str]) -> None:
 
 
 def draw() -> None:
-    """The table of all methods, one of them in cards, and the ledger."""
-    rows = claim_rows()
+    """The table of all methods, one of them in cards, and the ledger for who may see it."""
+    rows, is_holder = claim_rows(), bool(st.session_state.get(SHOWS_PRIVATE))
     st.dataframe(
         claims_frame(rows, audited_methods()), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods",
         key=f"{PREFIX}table", selection_mode="single-row", on_select=lambda: look_at_marked(list(rows)),
@@ -48,7 +48,9 @@ def draw() -> None:
         f"On the command line: `workbench claims {row.method}`",
     )
     st.caption("  \n".join(prose(text) for text in grounds if text))
-    if row.caught is not None and st.button("Attack the claim yourself", key=f"{PREFIX}attack", icon=":material/policy:"):
+    if row.caught is not None and is_holder and st.button("Attack the claim yourself", key=f"{PREFIX}attack", icon=":material/policy:"):
         go_to("audit", {"audit_what": "Papers' claims", "audit_claim": row.method})
+    if not is_holder:
+        return
     st.header("Spent on each dataset", anchor=False, help=explained("ledger"))
     ledger_section(PREFIX)
