@@ -32,6 +32,20 @@ def test_ratios_are_of_the_nearest_records_and_a_copy_has_none() -> None:
     assert ratios(near).tolist() == [0.5, 0.0, 1.0, np.inf]
 
 
+def test_samples_that_no_point_can_show_are_counted() -> None:
+    def draw() -> None:
+        import numpy as np
+
+        from workbench.evaluation import Neighbours
+        from workbench.pages.gallery.scatter import scatter
+
+        far, near = np.array([2.0, 0.0, 0.0]), np.array([[1.0], [0.0], [3.0]])
+        scatter(Neighbours("pixels", np.zeros((3, 1), int), near, np.zeros(3, int), far), "key")
+
+    captions = [caption.value for caption in AppTest.from_function(draw).run().caption]
+    assert any(caption.startswith("1 samples lie at distance 0 from a held-out record") for caption in captions)
+
+
 def test_the_difference_is_white_where_images_agree_and_black_where_they_differ_most() -> None:
     one, other = np.zeros((3, 1, 3), np.uint8), np.zeros((3, 1, 3), np.uint8)
     one[0, 0], other[2, 0, 2] = (0, 10, 0), 20

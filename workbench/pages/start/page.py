@@ -39,7 +39,7 @@ class Way(NamedTuple):
 WAYS = (
     Way(
         "Teach",
-        "Noise, clipping, votes and attacks on real digits; every panel is a file too.",
+        "Noise, clipping, votes and attacks on real digits; every panel is a file too. `make lab` opens the lessons.",
         {"process": "Process", "claims": "Claims"},
     ),
     Way(
