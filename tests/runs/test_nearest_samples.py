@@ -1,5 +1,6 @@
 """The search for the samples nearest to each record: a job whose result is kept beside the samples, and is not exported."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from support.homes import here
 from support.launchers import Here
 
 from workbench import tasks
+from workbench.cli import main
 from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
@@ -48,3 +50,29 @@ def test_unknown_features_and_a_field_of_another_search_are_refused(imported: st
     for request, words in (({"features": "smell"}, "Unknown feature space"), ({"attribute": "smile"}, "attribute")):
         with pytest.raises(WorkbenchError, match=words):
             tasks.begin(here(), "nearest-samples", imported, request)
+
+
+def test_a_command_tells_of_one_record(imported: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(LAUNCHERS, "local", Here())
+
+    def told(*arguments: str) -> tuple[object, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(("record", imported, *arguments))
+        output = capsys.readouterr()
+        return ended.value.code, output.out + output.err
+
+    code, printed = told("3", "--held-out", "--json")
+    assert code == 0
+    values = json.loads(printed[printed.index("{") :].partition("\nWarning")[0])
+    assert values["nearest"][0] == {"sample": 3, "distance": 0.0}
+    assert len(values["nearest"]) == KEPT
+    assert values["nearer_than_share_of_held_out"] > 0.9, "held-out records that were copied too are as near"
+    assert "by chance" in printed
+    found = kept_nearest_samples(here(), imported, "pixels", 30)
+    assert found is not None
+    code, printed = told("0")
+    assert code == 0
+    assert "training_record" in printed
+    assert str(int(found.indices[0, 0])) in printed
+    assert told("1500") == (2, "Expected a training record from 0 to 1499, got 1500.\n")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.options import Json, RunId, check_target
+from workbench.cli.options import Features, Json, Num, Public, RunId, Samples, check_target
 from workbench.cli.output import describe_value, print_fields, print_json, print_table, short
 from workbench.cli.waiting import wait_for
+from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.seeds import LARGEST_SEED
 from workbench.workspace import Workspace
@@ -53,6 +54,39 @@ def records(
     print_table([{name: short(value) for name, value in row.items()} for row in rows[:top]], "The table has no records.")
     if out is not None:
         print(f"Wrote {len(rows)} records to {terminal(out)}.")
+
+
+@app.command()
+def record(
+    run_id: RunId,
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="A record by its place among the training records, from 0 on.", min=0)],
+    held_out: Annotated[bool, typer.Option("--held-out", help="Among the held-out records, which the run never saw.")] = False,
+    samples: Samples = "default",
+    num: Num = None,
+    features: Features = None,
+    features_public: Public = False,
+    as_json: Json = False,
+) -> None:
+    """Tell how near a run's samples come to one record, beside records that the run never saw: "am I in there?"; private."""
+    from workbench.evaluation.feature_files import feature_name
+    from workbench.runs.nearest_samples import PRIVATE, nearest_samples_run
+
+    space = feature_name(features or "pixels", public=features_public)
+    wait_for("nearest-samples", run_id, {"samples": samples, "num_samples": num, "features": space})
+    found = nearest_samples_run(Workspace.default(), run_id, space, num, samples=samples)
+    side, count = ("held-out", len(found.held_out_distances)) if held_out else ("training", len(found.distances))
+    if number >= count:
+        raise WorkbenchError(f"Expected a {side} record from 0 to {count - 1}, got {number}.")
+    indices, distances = found.of(side, number)
+    print(f"Warning: {PRIVATE}", file=sys.stderr)
+    fields = {"run": run_id, "samples": samples, f"{side}_record": number, "features": found.features}
+    nearer = {"nearer_than_share_of_held_out": found.nearer_than(side, number), "releasable": False}
+    rows = [{"sample": int(index), "distance": float(distance)} for index, distance in zip(indices, distances, strict=True)]
+    if as_json:
+        print_json({**fields, **nearer, "nearest": rows})
+        return
+    print_fields({**fields, **nearer})
+    print_table([{name: short(value) for name, value in row.items()} for row in rows], "There are no samples.")
 
 
 @app.command()

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from workbench.evaluation.nearest_samples import NearestSamples
 
 KEPT = 5  # samples of each record
+PRIVATE = (
+    "It looks at private records. Of a record that left no trace in the samples, any share of held-out records is as likely as another; "
+    "of a hundred such records one is nearer than 99 % of them by chance."
+)
 
 
 def nearest_samples_run(

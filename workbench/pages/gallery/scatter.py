@@ -45,7 +45,7 @@ def scatter(neighbours: Neighbours, key: str) -> int | None:
         hovertemplate="sample %{customdata}<br>%{x:.3g}, ratio %{y:.3g}<extra></extra>",
     )  # fmt: skip
     if not shown.all():
-        st.caption(f"{int((~shown).sum())} samples lie at distance 0 from a held-out record and not from a training one: their ratio is ∞.")
+        st.caption(f"{int((~shown).sum())} of {len(ratio)} samples lie on a held-out record and on no training one: their ratio is ∞.")
     figure.add_hline(1.0, line={"color": charts.GREY, "dash": "dash"})
     figure.update_layout(height=340, showlegend=False)
     event = _selectable_chart(
