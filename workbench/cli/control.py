@@ -220,6 +220,11 @@ def example(as_json: Json = False) -> None:
 
 
 def _notes(run: Run) -> list[str]:
-    notes = {"claim only": run.claim_only, "example": run.example, "seeded, not releasable": run.seed is not None}
+    notes = {
+        "ended early": run.ends_early,
+        "claim only": run.claim_only,
+        "example": run.example,
+        "seeded, not releasable": run.seed is not None,
+    }
     notes["audited, not releasable"] = run.audit is not None
     return [note for note, applies in notes.items() if applies]

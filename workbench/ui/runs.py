@@ -132,7 +132,13 @@ def marked_value(row: Mapping[str, Any], name: str) -> str:
 
 def warning_marks(run: Run) -> list[str]:
     """What a reader must know wherever the run shows: that no bound holds for it, that its noise is known, that it is an example."""
-    marks = {"claim only": run.claim_only, "seeded": run.seed is not None, "audited": run.audit is not None, "example": run.example}
+    marks = {
+        "ended early": run.ends_early,
+        "claim only": run.claim_only,
+        "seeded": run.seed is not None,
+        "audited": run.audit is not None,
+        "example": run.example,
+    }
     return [mark for mark, holds in marks.items() if holds]
 
 
