@@ -106,6 +106,36 @@ def test_one_that_was_deleted_counts_as_before(stopped: Make, ended: Callable[[s
     assert Ledger(here().ledger).total("digits", delta=run.delta).epsilon == pytest.approx(run.bound.epsilon)
 
 
+def lose_the_ledger() -> None:
+    for path in here().home.glob("ledger.sqlite*"):
+        path.unlink()
+
+
+def test_where_the_ledger_was_lost_every_step_counts(stopped: Make, ended: Callable[[str], Run]) -> None:
+    """How many steps were taken since the checkpoint is not known any more."""
+    run = stopped("dp-promise", 7)
+    lose_the_ledger()
+    assert ended(run.id).state == "done"
+    assert counts(run.id) == {"phase one": (3, 0), "phase two": (4, 0)}
+    assert not Ledger(here().ledger).entry(run.id).ended_early
+
+
+def test_a_ledger_that_knows_less_than_was_taken_is_refused(stopped: Make, ended: Callable[[str], Run]) -> None:
+    done = ended(stopped("dp-promise", 7).id)
+    lose_the_ledger()
+    with pytest.raises(WorkbenchError, match="moved away or replaced"):
+        paid_stages(done, Ledger(here().ledger))
+
+
+def test_a_checkpoint_from_before_the_last_stage_is_no_model(stopped: Make, ended: Callable[[str], Run]) -> None:
+    run = stopped("dp-promise", 5)
+    RunStore(here()).change(run.id, {"cancelled"}, "killed later", stage="phase two")
+    done = ended(run.id)
+    assert done.state == "failed"
+    assert done.error == "'phase two' has taken 0 of its 4 steps, so the model is not whole. Resume it."
+    assert not RunFolder(here(), run.id).model.exists()
+
+
 @pytest.mark.parametrize(
     ("method", "steps", "why"),
     [
