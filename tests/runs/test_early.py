@@ -28,6 +28,7 @@ from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
 from workbench.runs.store import RunStore
 from workbench.tasks import worker
+from workbench.training import checkpoints
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]
@@ -104,6 +105,13 @@ def test_one_that_was_deleted_counts_as_before(stopped: Make, ended: Callable[[s
     run = ended(stopped("dp-promise", 6).id)
     RunStore(here()).delete(run.id)
     assert Ledger(here().ledger).total("digits", delta=run.delta).epsilon == pytest.approx(run.bound.epsilon)
+
+
+def test_in_another_environment_no_step_is_drawn_anew(stopped: Make, ended: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    run = stopped("dp-promise", 7)
+    monkeypatch.setattr(checkpoints, "environment", lambda _performance: {"torch": "another"})
+    assert ended(run.id).bound == run.plan.bound
+    assert counts(run.id) == {"phase one": (3, 0), "phase two": (2, 0)}
 
 
 def lose_the_ledger() -> None:
