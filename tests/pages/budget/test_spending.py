@@ -6,9 +6,11 @@ from collections.abc import Callable
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from pages.budget.test_frontier import row
 from pages.reading import text_of
 from streamlit.testing.v1 import AppTest
+from support.homes import here
 
 from workbench import datasets
 from workbench.methods import METHODS
@@ -18,6 +20,8 @@ from workbench.pages.budget.frontier import draw_measured, frontier, measured_po
 from workbench.pages.budget.spending import stage_frame
 from workbench.planning import make_plan
 from workbench.privacy import proved_bound
+from workbench.privacy.accounting.stages import Stage
+from workbench.privacy.spending.ledger import Ledger
 from workbench.serialization import dumps
 from workbench.ui.bound_words import right_guesses, sentences
 from workbench.ui.looks import look_of
@@ -91,3 +95,28 @@ def test_the_page_tells_what_a_launch_takes_and_its_dial_is_in_the_address(open_
     assert values["Left after it"] == "no budget set"
     assert "1.11 times" in text_of(app)
     assert "quotes no number from it" in text_of(app), "the guide's text is not here, so nothing is put into its mouth"
+
+
+@pytest.mark.parametrize("ended_early", [True, False])
+def test_it_says_where_a_run_that_ended_early_leaves_room(ended_early: bool) -> None:
+    ledger = Ledger(here().ledger)
+    training = Stage("train", PoissonSampledDpEvent(0.05, GaussianDpEvent(1.0)), "per_step", 200)
+    ledger.open_run("early", "data", "digits", "dpdm", [training], PLAN.delta)
+    ledger.charge("early", "train", 1)
+    ledger.close_run("early", ended_early)
+    if not ended_early:  # it took all steps
+        ledger.charge("early", "train", 200)
+    ledger.set_budget("digits", 3.0, PLAN.delta)
+
+    def draw() -> None:
+        from workbench import datasets
+        from workbench.pages.budget.spending import launch_section
+        from workbench.planning import make_plan
+
+        launch_section(make_plan("class-moments", datasets.facts("digits"), epsilon=2.0, settings={"max_norm": 4.0}))
+
+    app = AppTest.from_function(draw, default_timeout=60).run()
+    assert not app.exception
+    assert float({metric.label: metric.value for metric in app.metric}["After it"]) > 3.0
+    assert bool(app.info) is ended_early
+    assert (ledger.warning_before("digits", PLAN.stages, PLAN.delta) is None) is ended_early

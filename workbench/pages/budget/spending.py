@@ -9,6 +9,7 @@ import streamlit as st
 from workbench.escaping import html_text, prose
 from workbench.plan import Plan
 from workbench.privacy import proved_bound
+from workbench.privacy.spending.filters import passes_filter
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import zero_out_total
 from workbench.serialization import dumps
@@ -82,6 +83,8 @@ def launch_section(plan: Plan) -> None:
     takes.metric("This launch would add", number(after - so_far) if math.isfinite(after) else "∞")
     then.metric("After it", number(after))
     left.metric("Left after it", "no budget set" if math.isinf(most) else number(max(0.0, most - after)))
+    if after > most and passes_filter(entries, [("this run", own)], most, delta):
+        st.info("The budget has room for this launch: a run that ended early gives back the steps that it did not take (a Renyi filter).")
     st.caption(
         f"Under the zero-out relation (a record becomes a null record), at delta {number(delta)}. Runs on the same records under another "
         "name are found when a run is launched, as that needs a look at the records."
