@@ -24,6 +24,7 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger
 from workbench.serialization import dumps
 from workbench.ui.bound_words import right_guesses, sentences
+from workbench.ui.formats import number
 from workbench.ui.looks import look_of
 from workbench.ui.theme import GREY
 
@@ -118,5 +119,5 @@ def test_it_says_where_a_run_that_ended_early_leaves_room(ended_early: bool) -> 
     app = AppTest.from_function(draw, default_timeout=60).run()
     assert not app.exception
     assert float({metric.label: metric.value for metric in app.metric}["After it"]) > 3.0
-    assert bool(app.info) is ended_early
+    assert [f"twice its delta, {number(2 * PLAN.delta)}" in info.value for info in app.info] == [True] * ended_early
     assert (ledger.warning_before("digits", PLAN.stages, PLAN.delta) is None) is ended_early

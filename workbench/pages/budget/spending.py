@@ -84,7 +84,10 @@ def launch_section(plan: Plan) -> None:
     then.metric("After it", number(after))
     left.metric("Left after it", "no budget set" if math.isinf(most) else number(max(0.0, most - after)))
     if after > most and passes_filter(entries, [("this run", own)], most, delta):
-        st.info("The budget has room for this launch: a run that ended early gives back the steps that it did not take (a Renyi filter).")
+        st.info(
+            "The budget has room for this launch: a run that ended early gives back the steps that it did not take, by a Renyi filter. "
+            f"With that, the budget's promise holds at twice its delta, {number(2 * delta)}."
+        )
     st.caption(
         f"Under the zero-out relation (a record becomes a null record), at delta {number(delta)}. Runs on the same records under another "
         "name are found when a run is launched, as that needs a look at the records."

@@ -42,7 +42,7 @@ def confirm_early_end(run: Run, prefix: str) -> None:
     with st.popover("Finish now", icon=":material/sports_score:", help="Keeps the model as it is now."):
         st.markdown(
             f"End run **{run.id}** at step {run.step} of {run.steps} and keep its model? It cannot be resumed after that. Its bound stays "
-            "that of all its steps; a budget of these records gets back the steps that were not taken."
+            "that of all its steps. A budget of these records gets back the steps that were not taken, and then holds at twice its delta."
         )
         if st.button("Finish for good", key=f"{prefix}finish", type="primary"):
             attempt(lambda: runs.end_early(Workspace.default(), run.id))

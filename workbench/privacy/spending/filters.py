@@ -19,7 +19,9 @@ def passes_filter(entries: Sequence[LedgerEntry], new: "Sequence[tuple[str, list
     Why somebody ended a run may rest on what it had made, so that no composition of steps fixed in advance bounds it. The divergence of
     one Renyi order does, added up over what was taken, as long as nothing begins that could exceed the limit (Feldman and Zrnic 2021).
     `orders_for` the budget alone are four such orders, each at a quarter of delta: any one that is within the limit will do, as what was
-    drawn on the way to it is drawn alike by the filter of that order. False where none ended early, and where no divergence is known.
+    drawn on the way to it is drawn alike by the filter of that order. What was accepted by composition alone has a delta of its own, so
+    that the promise of a budget that gave something back is (`epsilon`, 2 `delta`). False where none ended early, and where no
+    divergence is known.
     """
     if not any(entry.ended_early for entry in entries):
         return False
