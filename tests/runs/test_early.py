@@ -114,6 +114,12 @@ def test_in_another_environment_no_step_is_drawn_anew(stopped: Make, ended: Call
     assert counts(run.id) == {"phase one": (3, 0), "phase two": (2, 0)}
 
 
+def test_one_that_is_done_is_refused_as_such(quick_plan: PlanMaker, train_here: Make) -> None:
+    run = train_here(quick_plan("dp-merf"))
+    with pytest.raises(WorkbenchError, match="is done. Only a run that has not come to its end"):
+        end_early(here(), run.id)
+
+
 def lose_the_ledger() -> None:
     for path in here().home.glob("ledger.sqlite*"):
         path.unlink()

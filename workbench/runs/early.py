@@ -24,8 +24,7 @@ def end_early(workspace: Workspace, run_id: str) -> Job:
     if store.get(run_id).is_active:
         control.cancel(workspace, run_id)
     run = store.get(run_id)
-    if run.state not in RESUMABLE:
-        raise WorkbenchError(f"{run_id} is {run.state}. Only a run that has not come to its end can be ended early.")
+    check_interruptible(run)  # it may have come to its end meanwhile
     if not RunFolder(workspace, run_id).can_go_on:
         raise WorkbenchError(f"{run_id} has no checkpoint, so there is no model to keep. `workbench delete` removes it.")
     run.plan.check()
@@ -35,6 +34,8 @@ def end_early(workspace: Workspace, run_id: str) -> Job:
 
 def check_interruptible(run: Run) -> None:
     """Refuse a run whose model is not whole where it stands, as far as its row tells."""
+    if not run.is_active and run.state not in RESUMABLE:
+        raise WorkbenchError(f"{run.id} is {run.state}. Only a run that has not come to its end can be ended early.")
     method = run.plan.build()
     if not method.interruptible:
         raise WorkbenchError(f"A model of {method.name} is whole after its last step alone. Resume the run, or delete it.")
