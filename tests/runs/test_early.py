@@ -116,7 +116,7 @@ def test_in_another_environment_no_step_is_drawn_anew(stopped: Make, ended: Call
 
 def test_one_that_is_done_is_refused_as_such(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan("dp-merf"))
-    with pytest.raises(WorkbenchError, match="is done. Only a run that has not come to its end"):
+    with pytest.raises(WorkbenchError, match="Only a run that has not come to its end"):
         end_early(here(), run.id)
 
 
