@@ -1,6 +1,7 @@
 """Every test has a workbench home of its own and no access to the user's."""
 
 import fcntl
+import gc
 import sys
 import time
 from collections.abc import Iterator
@@ -10,9 +11,22 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytest_plugins = ["support.drawn_once", "support.few_attacks", "support.sharing", "support.slow_tier", "support.trained_once"]
+pytest_plugins = [
+    "support.components_scanned_once",
+    "support.drawn_once",
+    "support.few_attacks",
+    "support.sharing",
+    "support.slow_tier",
+    "support.trained_once",
+    "support.warm_kernels",
+]
 
 LONG = ("tests/browser/", "tests/test_notebooks", "tests/runs/", "tests/server/")
+
+
+def pytest_configure() -> None:
+    """Collect garbage rarely: torch, Streamlit and thousands of tests are many objects to look through each time."""
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -74,11 +74,11 @@ def test_its_figures_can_be_read_from_the_last_row(notebook: nbformat.NotebookNo
 
 
 @pytest.mark.timeout(900)
-def test_it_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_kernels: list[str]) -> None:
     monkeypatch.setenv("FAST", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # two workers share two cores
     started = time.monotonic()
-    carry_out(notebook, tmp_path, SECONDS_A_CELL)
+    carry_out(notebook, tmp_path, SECONDS_A_CELL, warm_kernels)
     assert time.monotonic() - started < SECONDS_A_CELL, "as long as it waits for a message that it has missed"
     drawn = [cell for cell in code_cells(notebook) if any("image/png" in output.get("data", {}) for output in cell.outputs)]
     assert [cell.id for cell in drawn if not cell.metadata.get("mystnb", {}).get("image", {}).get("alt")] == [], "no alternative text"

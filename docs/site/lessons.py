@@ -1,6 +1,7 @@
 """Carry out a lesson: what its decks and its tests have in common."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -47,10 +48,16 @@ class Manager(AsyncKernelManager):
     client_factory = Type(Client)
 
 
-def carry_out(notebook: nbformat.NotebookNode, folder: Path, seconds: int) -> None:
+def carry_out(notebook: nbformat.NotebookNode, folder: Path, seconds: int, command: Sequence[str] = ()) -> None:
     """Run every cell in a fresh kernel in `folder` and put its outputs into `notebook`; each may take `seconds`.
+
+    `command` starts the kernel, with `{connection_file}` where its file's name belongs; by default as Jupyter does.
 
     Raises nbclient's CellExecutionError where a cell fails, and its CellTimeoutError where one takes longer.
     """
     where = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, timeout=seconds, kernel_name="python3", resources=where, kernel_manager_class=Manager).execute()
+    client = NotebookClient(notebook, timeout=seconds, kernel_name="python3", resources=where, kernel_manager_class=Manager)
+    if command:
+        client.create_kernel_manager()
+        client.km.kernel_spec.argv = list(command)
+    client.execute()

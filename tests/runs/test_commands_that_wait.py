@@ -118,7 +118,7 @@ def test_ctrl_c_anywhere_else_is_a_word(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_what_it_prints_is_what_its_job_found(run: Run) -> None:
-    with command("evaluate", run.id, "--num", "20", "--metric", "nearer_to_training", "--json") as process:
+    with command("evaluate", run.id, "--num", "20", "--metric", "nearer_to_training", "--features", "pixels", "--json") as process:
         out, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
     assert [result["name"] for result in json.loads(out)["results"]] == ["nearer_to_training"]

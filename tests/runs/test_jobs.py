@@ -158,7 +158,7 @@ def test_a_job_whose_app_was_killed_before_its_start_is_started_by_who_asks_next
 
 
 def test_a_killed_process_is_found_dead_and_another_ends_its_job(run: Run) -> None:
-    asked = {"num_samples": 500}
+    asked = {"num_samples": 500, "metrics": ["accuracy_logistic_regression"]}
     job = tasks.begin(here(), "evaluate", run.id, asked)
     process = Jobs(here()).get(job.id).process
     assert process is not None

@@ -29,6 +29,7 @@ from workbench.training.state import PerformanceSettings, load_saved
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]
 ON_ONE_THREAD = PerformanceSettings(device="cpu", num_threads=1)
+STEPS = 120  # of about .05 s, with a checkpoint every .3 s
 PATIENCE = 240.0  # seconds; a worker's imports take long on a busy machine
 
 
@@ -69,7 +70,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same_weights(quick_plan: PlanMaker, train_here: Make) -> None:
-    plan = quick_plan("nonprivate", **{"training.steps": 300})
+    plan = quick_plan("nonprivate", **{"training.steps": STEPS})
     launcher = subprocess.run([sys.executable, "-c", LAUNCH], input=dumps(plan), capture_output=True, text=True, check=False)
     assert launcher.returncode == -signal.SIGKILL, launcher.stderr
     run_id = launcher.stdout.strip()
@@ -86,7 +87,7 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
     until(lambda: RunStore(here()).get(run_id).state == "lost", "the run to be lost")
     assert time.monotonic() - killed < 15
     charged = steps_charged(run_id)
-    assert charged < 300
+    assert charged < STEPS
 
     runs.resume(here(), run_id)
     done = runs.wait(here(), run_id, PATIENCE)
@@ -98,7 +99,7 @@ def test_a_run_outlives_its_launcher_is_lost_when_killed_and_resumes_to_the_same
 
 
 def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMaker, workbench_home: Path) -> None:
-    run = runs.launch(here(), quick_plan("nonprivate", **{"training.steps": 300}), "digits", performance=ON_ONE_THREAD)
+    run = runs.launch(here(), quick_plan("nonprivate", **{"training.steps": STEPS}), "digits", performance=ON_ONE_THREAD)
     with pytest.raises(WorkbenchError, match="Only a paused, cancelled, failed or lost run can be resumed"):
         runs.resume(here(), run.id)
     with pytest.raises(WorkbenchError, match="Cancel it first"):
@@ -107,7 +108,7 @@ def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMake
     process = RunStore(here()).get(run.id).process
     cancelled = control.cancel(here(), run.id)
     assert cancelled.state == "cancelled"
-    assert 5 <= cancelled.step < 300
+    assert 5 <= cancelled.step < STEPS
     until(lambda: process is not None and not LAUNCHERS["local"].is_alive(process), "the worker to end")
     saved = load_saved(RunFolder(here(), run.id).checkpoint)["state"]
     assert saved["steps"] == {"training": cancelled.step}
@@ -116,14 +117,14 @@ def test_cancel_writes_a_checkpoint_and_resume_ends_the_run(quick_plan: PlanMake
 
     runs.resume(here(), run.id)
     done = runs.wait(here(), run.id, PATIENCE)
-    assert (done.state, done.step) == ("done", 300), RunFolder(here(), run.id).log_tail()
+    assert (done.state, done.step) == ("done", STEPS), RunFolder(here(), run.id).log_tail()
     key = str(saved["randomness"]["key"])
     contents = [path.read_bytes() for path in workbench_home.rglob("*") if path.is_file()]
     assert not any(key.encode() in content or bytes.fromhex(key) in content for content in contents)
 
     runs.delete(here(), run.id)
     assert not RunFolder(here(), run.id).path.exists()
-    assert steps_charged(run.id) == 300
+    assert steps_charged(run.id) == STEPS
 
 
 def test_a_worker_that_ignores_its_cancellation_is_killed(quick_plan: PlanMaker) -> None:

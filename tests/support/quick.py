@@ -12,7 +12,7 @@ from workbench.planning import make_plan
 
 TINY = {
     "network.base_channels": 8,
-    "network.channel_multipliers": (1, 1),
+    "network.channel_multipliers": (1,),
     "network.num_res_blocks": 1,
     "sampler.num_inference_steps": 4,
 }

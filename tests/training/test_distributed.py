@@ -19,6 +19,7 @@ from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings
 
 STEPS = 4
+NOISE_MULTIPLIERS = (0.0, 2.0)
 
 
 def train(group: dist.ProcessGroup | None, noise_multiplier: float) -> tuple[Tensor, list[float | None]]:
@@ -52,19 +53,30 @@ def train(group: dist.ProcessGroup | None, noise_multiplier: float) -> tuple[Ten
     return torch.cat([p.detach().flatten() for p in network.parameters()]), losses
 
 
-def work(rank: int, folder: str, noise_multiplier: float) -> None:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes that meet once write down: of a few steps, of their keys, of a whole fit."""
+    folder = tmp_path_factory.mktemp("ranks")
+    multiprocessing.spawn(work, args=(str(folder),), nprocs=2)
+    return folder
+
+
+def work(rank: int, folder: str) -> None:
     """One process of two."""
     torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    os.environ |= {"GLOO_SOCKET_IFNAME": "lo", "WORKBENCH_HOME": f"{folder}/home"}
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
-    torch.save(train(dist.group.WORLD, noise_multiplier), f"{folder}/{rank}.pt")
+    assert dist.group.WORLD is not None
+    for noise_multiplier in NOISE_MULTIPLIERS:
+        torch.save(train(dist.group.WORLD, noise_multiplier), f"{folder}/steps-{noise_multiplier}-{rank}.pt")
+    note_keys(rank, folder, dist.group.WORLD)
+    fit_shared(rank, folder, dist.group.WORLD)
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("noise_multiplier", [0.0, 2.0])
-def test_two_processes_make_the_model_of_one(tmp_path: Path, noise_multiplier: float) -> None:
-    multiprocessing.spawn(work, args=(str(tmp_path), noise_multiplier), nprocs=2)
-    (first, first_losses), (second, second_losses) = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
+@pytest.mark.parametrize("noise_multiplier", NOISE_MULTIPLIERS)
+def test_two_processes_make_the_model_of_one(shared: Path, noise_multiplier: float) -> None:
+    (first, first_losses), (second, second_losses) = (torch.load(shared / f"steps-{noise_multiplier}-{rank}.pt") for rank in (0, 1))
     alone, losses = train(None, noise_multiplier)
     assert torch.equal(first, second)
     assert first_losses == second_losses
@@ -73,45 +85,36 @@ def test_two_processes_make_the_model_of_one(tmp_path: Path, noise_multiplier: f
     assert first_losses[1:] == pytest.approx(losses[1:], rel=1e-5)
 
 
-def keys_differ(rank: int, folder: str) -> None:
-    """One process of two, with a key of its own and then with the first one's."""
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
-    group, own = dist.group.WORLD, Randomness.fresh()
+def note_keys(rank: int, folder: str, group: dist.ProcessGroup) -> None:
+    """What is said of a key of its own, and what is drawn by the first one's."""
+    own = Randomness.fresh()
     try:
         check_same_key(own, group)
     except WorkbenchError as error:
         Path(folder, f"{rank}.txt").write_text(str(error))
-    shared = shared_randomness(own, group)
-    check_same_key(shared, group)
-    torch.save(torch.from_numpy(shared.stream("noise", 1).floored_normal(5)), f"{folder}/{rank}.pt")
-    dist.destroy_process_group()
+    key = shared_randomness(own, group)
+    check_same_key(key, group)
+    torch.save(torch.from_numpy(key.stream("noise", 1).floored_normal(5)), f"{folder}/keys-{rank}.pt")
 
 
-def test_ranks_must_share_the_first_one_s_key(tmp_path: Path) -> None:
-    multiprocessing.spawn(keys_differ, args=(str(tmp_path),), nprocs=2)
-    assert all("one noise key on all 2 ranks, got 2" in (tmp_path / f"{rank}.txt").read_text() for rank in (0, 1))
-    first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
+def test_ranks_must_share_the_first_one_s_key(shared: Path) -> None:
+    assert all("one noise key on all 2 ranks, got 2" in (shared / f"{rank}.txt").read_text() for rank in (0, 1))
+    first, second = (torch.load(shared / f"keys-{rank}.pt") for rank in (0, 1))
     assert torch.equal(first, second)
 
 
-def fit_shared(rank: int, folder: str) -> None:
-    """One process of two: dp-promise by the public flow, with a fresh key."""
-    torch.set_num_threads(1)
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+def fit_shared(rank: int, folder: str, group: dist.ProcessGroup) -> None:
+    """dp-promise by the public flow, with a fresh key."""
     dataset = experiment.load("digits")
     plan = experiment.make_plan("dp-promise", dataset.facts, epsilon=10.0, settings=QUICK["dp-promise"])
-    state = experiment.new_state(plan, group=dist.group.WORLD)
+    state = experiment.new_state(plan, group=group)
     steps = list(experiment.fit(plan, dataset, state))
     assert steps[-1].stage == "phase two"
-    torch.save(state.part(["ema"]), f"{folder}/{rank}.pt")
-    dist.destroy_process_group()
+    torch.save(state.part(["ema"]), f"{folder}/whole-{rank}.pt")
 
 
-def test_ranks_of_a_whole_fit_end_at_one_model(tmp_path: Path) -> None:
-    multiprocessing.spawn(fit_shared, args=(str(tmp_path),), nprocs=2)
-    first, second = (torch.load(tmp_path / f"{rank}.pt")["modules"]["ema"] for rank in (0, 1))
+def test_ranks_of_a_whole_fit_end_at_one_model(shared: Path) -> None:
+    first, second = (torch.load(shared / f"whole-{rank}.pt")["modules"]["ema"] for rank in (0, 1))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 

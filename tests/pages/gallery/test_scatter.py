@@ -1,18 +1,24 @@
 """All samples at once, one enlarged, and how many must be seen: exact numbers, and a page that shows them."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from pages.conftest import train_in_process
 from pages.reading import elements, text_of
 from scipy import stats
 from streamlit.testing.v1 import AppTest
 from support.homes import here
+from support.quick import QUICK
 from support.tables import toy_table
 
+from workbench.datasets import load
 from workbench.evaluation import Neighbours
 from workbench.pages.gallery.queue import in_order
 from workbench.pages.gallery.scatter import difference, differing_columns, largest_share, must_see, ratios, seen_in_order
+from workbench.runs.finished import copying_run, neighbours_run
+from workbench.runs.samples import sample_set
 from workbench.runs.store import RunStore
 from workbench.runs.verdicts import Verdict, Verdicts
 
@@ -73,6 +79,22 @@ def test_the_gallery_enlarges_a_sample_and_tells_how_many_must_be_seen(open_page
     typed = next(field for field in app.number_input if field.label == "Sample")
     typed.set_value(7).run()
     assert "**Enlarged: sample 7 beside training record" in text_of(app)
+
+
+def images(app: AppTest) -> list[str]:
+    return [image.alt for one in elements(app.main) if one.type == "image" for image in one.proto.imgs]
+
+
+def test_a_sample_of_a_diffusion_model_is_shown_coming_back_from_noise(open_page: OpenPage) -> None:
+    run = train_in_process("nonprivate", load("digits"), None, **QUICK["nonprivate"])
+    sample_set(here(), run.id).records(6)
+    neighbours_run(here(), run.id, num_samples=6)
+    copying_run(here(), run.id, num_samples=6)
+    app = open_page("gallery", gallery_run=run.id, gallery_returning="true")
+    assert re.search(r"Sample \d noised to 6 time steps, and denoised from each", " ".join(images(app)))
+    assert "The way that a sample took is not kept" in text_of(app)
+    app = open_page("gallery", gallery_returning="true")
+    assert "noised to" not in " ".join(images(app)), "dp-merf has no denoiser"
 
 
 def test_only_verdicts_without_a_gap_allow_a_statement_and_copies_count() -> None:

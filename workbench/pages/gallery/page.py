@@ -14,6 +14,7 @@ from workbench.evaluation.features import IMAGES
 from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, search_results
 from workbench.pages.gallery.queue import queue
+from workbench.pages.gallery.returning import show_returning
 from workbench.pages.gallery.scatter import READ, how_many, scatter, zoom
 from workbench.runs.run import Run
 from workbench.runs.samples import SampleSet
@@ -86,6 +87,7 @@ def draw() -> None:
         begin = int(neighbours.order()[0]) if clicked is None else clicked
         typed = st.number_input("Sample", 0, len(samples) - 1, begin, key=f"{shown}_zoom_{clicked}")
         zoom(int(typed), samples, dataset, neighbours)
+        show_returning(int(typed), samples, look.samples, dataset, int(neighbours.indices[int(typed), 0]), PREFIX)
         st.caption(READ)
     with st.expander("How many must I see?"):
         how_many(given, len(samples), PREFIX)

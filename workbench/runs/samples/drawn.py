@@ -1,6 +1,6 @@
 """A finished run's sets of samples: drawn from the same weights, each by its own request, kept in the run's folder."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from workbench.errors import WorkbenchError
 from workbench.evaluation.prior_likeness import COMPARED, prior_likeness
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.locks import locked
-from workbench.methods.protocols import BoundedInTerms, Classifying, VariationallyBounded
+from workbench.methods.protocols import BoundedInTerms, Classifying, Denoising, VariationallyBounded
 from workbench.plan import SamplingPlan
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.records import Records
@@ -26,6 +26,7 @@ from workbench.workspace import Workspace
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
     from workbench.evaluation.context import Bits, Classes, Terms
+    from workbench.models.denoising import Denoiser
 
 
 class RunSamples(SampleSet):
@@ -164,6 +165,13 @@ class RunSamples(SampleSet):
         if not isinstance(method, BoundedInTerms):
             return None
         return lambda records, seed: method.bound_terms(load_state(self.workspace, self.run), records, seed)
+
+    def denoiser(self) -> "Callable[[], Denoiser] | None":
+        """By the run's weights, which are loaded when it is asked."""
+        method = self._drawing.method
+        if not isinstance(method, Denoising):
+            return None
+        return lambda: method.denoiser(load_state(self.workspace, self.run, seed=0))
 
     def public_dataset(self) -> "Dataset | None":
         """The one that the run was pre-trained on, or its dataset's companion."""

@@ -17,6 +17,7 @@ from workbench.workspace import Workspace
 if TYPE_CHECKING:
     from workbench.datasets import Dataset
     from workbench.evaluation.context import Bits, Classes, Terms
+    from workbench.models.denoising import Denoiser
 
 ProgressFunction = Callable[[float], None]
 
@@ -113,6 +114,10 @@ class SampleSet(ABC):
 
     def terms(self) -> "Terms | None":
         """The terms of the bound of the model that the samples came from; None where nothing is known of one that tells."""
+        return None
+
+    def denoiser(self) -> "Callable[[], Denoiser] | None":
+        """Loads the model that denoised noise into the samples; None where nothing is known of one that does."""
         return None
 
     @abstractmethod
