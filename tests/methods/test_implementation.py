@@ -24,6 +24,7 @@ PARAMETERS = {
     "fit": ["config", "data", "public", "state"],
     "sample": ["config", "state", "request"],
     "noise_share": ["config", "state"],
+    "class_noise_share": ["config", "state"],
 }
 
 

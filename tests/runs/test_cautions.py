@@ -22,7 +22,7 @@ from workbench.planning import make_plan
 from workbench.runs.run import Run
 from workbench.runs.sample_files import read_notes
 from workbench.runs.samples import sample_set
-from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, kept_noise, of_noise, of_preview
+from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, Measures, kept_noise, of_noise, of_preview
 from workbench.runs.samples.drawn import request_samples
 from workbench.runs.store import RunStore
 
@@ -106,15 +106,36 @@ def test_by_default_cluster_moments_release_no_more_numbers_than_noise_leaves(wo
     found = sample_set(here(), json.loads(out.splitlines()[-1])["run"])
     found.records(20)
     found.note_cautions()
-    share = kept_noise(found.folder)
+    share, _ = kept_noise(found.folder)
     assert share is not None
     assert share < 0.75
 
 
 def test_noise_is_told_from_where_it_shows_and_then_from_where_it_outweighs_the_rest() -> None:
-    assert [of_noise(share) for share in (None, 0.0, 0.29)] == ["", "", ""]
-    assert [NOISE_WORDS in of_noise(share) for share in (0.3, 0.49, 0.5)] == [False, False, True]
-    assert "partly noise: about 36% of what they were made from is noise" in of_noise(0.36)
+    assert [of_noise(Measures(noise=share)) for share in (None, 0.0, 0.29)] == ["", "", ""]
+    assert [NOISE_WORDS in of_noise(Measures(noise=share)) for share in (0.3, 0.49, 0.5)] == [False, False, True]
+    assert "partly noise: about 36% of what they were made from is noise" in of_noise(Measures(noise=0.36))
+
+
+def test_samples_whose_classes_are_noise_are_said_to_show_none() -> None:
+    assert [of_noise(Measures(noise=0.2, class_noise=share)) for share in (None, 0.0, 0.89)] == ["", "", ""]
+    words = "hardly show what tells their classes apart: about 97% of the differences between classes in what was released is noise"
+    assert [words in of_noise(Measures(noise=share, class_noise=0.97)) for share in (0.2, 0.4, 0.6)] == [True, True, False]
+    assert NOISE_WORDS in of_noise(Measures(noise=0.6, class_noise=0.97))
+
+
+def test_dp_mepf_s_samples_of_400_pictures_of_any_colour_are_said_to_show_no_classes(workbench: Command, tmp_path: Path) -> None:
+    """At bound 2, where about a third of the whole embedding is noise, and next to all that differs between classes."""
+    np.savez(tmp_path / "shapes.npz", **folder_of_arrays(shapes_of_any_colour(held_out=100)))  # type: ignore[arg-type]
+    few = [f"--set={name}" for name in ("features.steps=50", "features.records=1000", "training.steps=5")]
+    out, _ = workbench("train", "dp-mepf", "--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "2", *few, "--wait")
+    run = json.loads(out.splitlines()[-1])["run"]
+    shown, said = workbench("sample", run, "--num", "20", "--json")
+    assert "hardly show what tells their classes apart" in json.loads(shown)["cautions"][-1]
+    assert "hardly show what tells their classes apart" in said
+    release = tmp_path / "run.zip"
+    workbench("export", run, str(release))
+    workbench("verify", str(release))
 
 
 def test_a_plan_for_few_images_of_ones_own_tells_of_the_method_that_suits_them_better(workbench: Command, tmp_path: Path) -> None:

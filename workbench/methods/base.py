@@ -106,7 +106,8 @@ class CalibratedField:
 class Method(ABC):
     """One paper's method, configured. `stages` and `claim` need public facts only; data come in `fit` alone.
 
-    `initial_state`, `fit`, `sample` and `noise_share` are the functions of these names in the module that `implementation` names.
+    `initial_state`, `fit`, `sample`, `noise_share` and `class_noise_share` are the functions of these names in the module that
+    `implementation` names.
     """
 
     name: ClassVar[str]
@@ -277,7 +278,14 @@ class Method(ABC):
 
         Post-processing of what was released and of public facts: it costs nothing and may leave wherever samples may.
         """
-        share = getattr(self.implemented, "noise_share", None) if self.implementation else None
+        return self._said_of(state, "noise_share")
+
+    def class_noise_share(self, state: State) -> float | None:
+        """The same (0..1) of what differs between classes in what was released; None where that is not known."""
+        return self._said_of(state, "class_noise_share")
+
+    def _said_of(self, state: State, name: str) -> float | None:
+        share = getattr(self.implemented, name, None) if self.implementation else None
         return None if share is None else share(self.config, state)
 
     def sample(self, state: State, request: SampleRequest) -> Records:

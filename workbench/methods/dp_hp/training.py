@@ -15,7 +15,7 @@ from workbench.models.embeddings.generators import sample
 from workbench.records import Records
 from workbench.training.state import State, Step
 
-__all__ = ["fit", "initial_state", "noise_share", "sample"]
+__all__ = ["class_noise_share", "fit", "initial_state", "noise_share", "sample"]
 VALUES = 256  # of a pixel
 
 
@@ -97,3 +97,8 @@ def correlation(variance: float) -> float:
 def noise_share(config: DPHPConfig, state: State) -> float:
     """Of the squared norm of the released features of pixels."""
     return releases.share_of_noise(state.tensors[SUM], 2.0 * config.pixels_multiplier, state.facts.num_records)
+
+
+def class_noise_share(config: DPHPConfig, state: State) -> float | None:
+    """The same of what differs between classes."""
+    return releases.class_share_of_noise(state.tensors[SUM], 2.0 * config.pixels_multiplier, state.facts.num_records)

@@ -19,7 +19,7 @@ from workbench.training.poisson import poisson_batch
 from workbench.training.randomness import Randomness
 from workbench.training.state import State, Step
 
-__all__ = ["fit", "initial_state", "noise_share", "sample"]
+__all__ = ["class_noise_share", "fit", "initial_state", "noise_share", "sample"]
 BATCH, NOISE = "published batch", "published noise"  # streams
 
 
@@ -43,6 +43,11 @@ def fit(config: DPKernelConfig, data: Records, public: Records | None, state: St
 def noise_share(config: DPKernelConfig, state: State) -> float | None:
     """Of the squared norm of the released embedding, if there is one."""
     return None if config.is_published else single.noise_share(config, state)
+
+
+def class_noise_share(config: DPKernelConfig, state: State) -> float | None:
+    """The same of what differs between classes in it."""
+    return None if config.is_published else single.class_noise_share(config, state)
 
 
 # As published

@@ -55,3 +55,15 @@ def summed(data: Records, embedding: Embedding, grid: Grid, shape: tuple[int, ..
 def share_of_noise(embedding: Tensor, deviation: float, num_records: int) -> float:
     """Which part of the squared norm of a released mean embedding its noise, `deviation` on the sum, is expected to have."""
     return min(1.0, embedding.numel() * (deviation / num_records) ** 2 / max(float(embedding.square().sum()), 1e-300))
+
+
+def class_share_of_noise(embedding: Tensor, deviation: float, num_records: int) -> float | None:
+    """The same of what differs between classes: the embedding (F, K) without its largest singular direction, which all classes share.
+
+    Noise has (F - 1)(K - 1) of its F K squared units there. None where there is one class.
+    """
+    rows, classes = embedding.shape
+    if min(rows, classes) < 2:
+        return None
+    apart = torch.linalg.svdvals(embedding.double())[1:].square().sum()
+    return min(1.0, (rows - 1) * (classes - 1) * (deviation / num_records) ** 2 / max(float(apart), 1e-300))

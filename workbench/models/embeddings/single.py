@@ -48,3 +48,8 @@ def deviation(settings: GeneratorSettings) -> float:
 def noise_share(config: GeneratorSettings, state: State) -> float:
     """Of the squared norm of the released embedding."""
     return releases.share_of_noise(state.tensors[EMBEDDING], deviation(config), state.facts.num_records)
+
+
+def class_noise_share(config: GeneratorSettings, state: State) -> float | None:
+    """The same of what differs between classes."""
+    return releases.class_share_of_noise(state.tensors[EMBEDDING], deviation(config), state.facts.num_records)

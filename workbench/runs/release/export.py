@@ -229,8 +229,7 @@ def _samples(samples: RunSamples, card: PrivacyCard, plan: str) -> bytes:
     """A set of samples as a file of arrays, with notes that name no place of this machine."""
     kept = samples.kept_records()
     assert kept is not None
-    measures = cautions.kept_likeness(samples.folder), cautions.kept_noise(samples.folder)
-    beside = cautions.cautions_and_numbers(samples.run.plan, samples.request, len(kept), *measures)
+    beside = cautions.cautions_and_numbers(samples.run.plan, samples.request, len(kept), cautions.kept(samples.folder))
     return packed_arrays(arrays_of(kept, notes_of(samples.request, card, plan) | beside, samples.facts))
 
 

@@ -153,12 +153,10 @@ def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan
     request.method(plan)
     if name != f"samples/{request.id}.npz":
         return f"They were asked for as the set {request.id}."
-    likeness, noise = notes.get("prior_likeness"), notes.get("noise_share")
-    if not all(value is None or isinstance(value, float) for value in (likeness, noise)):
+    measures = cautions.measures_in(notes)
+    if measures is None:
         return "Their notes tell a likeness to the public prior, or a share of noise, that is no number."
-    if notes != jsonable(
-        notes_of(request, card, plan_digest) | cautions.cautions_and_numbers(plan, request, len(records), likeness, noise)
-    ):
+    if notes != jsonable(notes_of(request, card, plan_digest) | cautions.cautions_and_numbers(plan, request, len(records), measures)):
         return "Their notes are of another plan or run, or tell another bound."
     check_samples(records, plan)
     expected = arrays_of(records, notes, plan.facts)

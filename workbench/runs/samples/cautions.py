@@ -4,6 +4,8 @@ Nothing here compares with a private record: a sentence may leave wherever the s
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from workbench.runs.samples.request import SamplesRequest
 FILE, NOISE_FILE = "prior.json", "noise.json"
 OUTWEIGHED = 0.5  # of what samples vary by: the part that noise alone would give, from which on they are said to be noise
 NOTICED = 0.3  # the same part, from which on they are said to be partly noise
+CLASSES_LOST = 0.9  # of what differs between classes: the part that noise alone would give, from which on they are said to be lost
 EQUAL_SHARES = "Classes come in equal shares, not in those that they have among the records."
 RELEASED_SHARES = "Classes come in the shares that noisy counts of the records give them."
 CHOSEN = (
@@ -39,17 +42,34 @@ PARTLY_NOISE = (
     "These samples are partly noise: about {share:.0%} of what they were made from is noise, as far as what was released tells, and more "
     "than that of their finer structure."
 )
+CLASSES_ARE_NOISE = (
+    "These samples hardly show what tells their classes apart: about {share:.0%} of the differences between classes in what was released "
+    "is noise. More records, fewer classes or a larger epsilon would help."
+)
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
 
-def of_samples(plan: Plan, request: SamplesRequest, count: int, likeness: float | None, noise: float | None) -> tuple[str, ...]:
-    """What to know of `count` samples by a request, so alike to the prior and with this share of noise; of none, what their plan says."""
+@dataclass(frozen=True)
+class Measures:
+    """What was found out about a set of samples without its records, each None where it is not known.
+
+    Cosine of covariances with samples of the public prior; the part of what samples are made from that is noise; the same of the
+    differences between classes.
+    """
+
+    likeness: float | None = None
+    noise: float | None = None
+    class_noise: float | None = None
+
+
+def of_samples(plan: Plan, request: SamplesRequest, count: int, measures: Measures) -> tuple[str, ...]:
+    """What to know of `count` samples by a request, of which this was found out; of none, what their plan says."""
     try:
         method = plan.build()
     except WorkbenchError as error:  # of a version whose releases were others
         return (f"Whether samples show something public in the place of the records is not known. {error}",)
-    beside = of_prior(method, count, likeness) if count and method.has_public_model else ""
-    return tuple(filter(None, (of_shares(method, plan, request), of_choice(method), beside, of_noise(noise))))
+    beside = of_prior(method, count, measures.likeness) if count and method.has_public_model else ""
+    return tuple(filter(None, (of_shares(method, plan, request), of_choice(method), beside, of_noise(measures))))
 
 
 def of_preview(plan: Plan) -> tuple[str, ...]:
@@ -77,9 +97,16 @@ def of_choice(method: Method) -> str:
     return CHOSEN.format(public=method.public_dataset) if method.selects_public else ""
 
 
-def cautions_and_numbers(plan: Plan, request: SamplesRequest, count: int, likeness: float | None, noise: float | None) -> dict[str, Any]:
+def cautions_and_numbers(plan: Plan, request: SamplesRequest, count: int, measures: Measures) -> dict[str, Any]:
     """The same beside exported samples, with the numbers that it rests on, which nobody can compute without the weights."""
-    return {"prior_likeness": likeness, "noise_share": noise, "cautions": of_samples(plan, request, count, likeness, noise)}
+    numbers = {"prior_likeness": measures.likeness, "noise_share": measures.noise, "class_noise_share": measures.class_noise}
+    return numbers | {"cautions": of_samples(plan, request, count, measures)}
+
+
+def measures_in(notes: Mapping[str, Any]) -> Measures | None:
+    """The numbers beside exported samples; None where one of them is no number."""
+    found = [notes.get(name) for name in ("prior_likeness", "noise_share", "class_noise_share")]
+    return Measures(*found) if all(value is None or isinstance(value, float) for value in found) else None
 
 
 def of_prior(method: Method, count: int, likeness: float | None) -> str:
@@ -92,11 +119,18 @@ def of_prior(method: Method, count: int, likeness: float | None) -> str:
     return LOOKS_ALIKE.format(**named, cosine=likeness, alike=ALIKE) if likeness >= ALIKE else ""
 
 
-def of_noise(share: float | None) -> str:
-    """That noise outweighs what was released, or can be seen beside it, where it does."""
-    if share is None or share < NOTICED:
-        return ""
-    return (MOSTLY_NOISE if share >= OUTWEIGHED else PARTLY_NOISE).format(share=share)
+def of_noise(measures: Measures) -> str:
+    """That noise outweighs what was released, or what tells classes apart in it, or can be seen beside it, where it does."""
+    if measures.noise is not None and measures.noise >= OUTWEIGHED:
+        return MOSTLY_NOISE.format(share=measures.noise)
+    if measures.class_noise is not None and measures.class_noise >= CLASSES_LOST:
+        return CLASSES_ARE_NOISE.format(share=measures.class_noise)
+    return PARTLY_NOISE.format(share=measures.noise) if measures.noise is not None and measures.noise >= NOTICED else ""
+
+
+def kept(folder: Path) -> Measures:
+    """All that was kept of a set of samples."""
+    return Measures(kept_likeness(folder), *kept_noise(folder))
 
 
 def kept_likeness(folder: Path) -> float | None:
@@ -117,12 +151,13 @@ def keep(folder: Path, cosine: float, compared: int) -> None:
     write_text_atomically(folder / FILE, json.dumps({"cosine": cosine, "compared": compared}))
 
 
-def kept_noise(folder: Path) -> float | None:
-    """The share of noise as it was kept, or None."""
+def kept_noise(folder: Path) -> tuple[float | None, float | None]:
+    """The shares of noise as they were kept, of everything and of what differs between classes; None for what was not."""
     path = folder / NOISE_FILE
-    return float(json.loads(path.read_text())["share"]) if path.exists() else None
+    found = json.loads(path.read_text()) if path.exists() else {}
+    return found.get("share"), found.get("class_share")
 
 
-def keep_noise(folder: Path, share: float) -> None:
-    """Write down what share of what samples vary by noise alone would give."""
-    write_text_atomically(folder / NOISE_FILE, json.dumps({"share": share}))
+def keep_noise(folder: Path, share: float, class_share: float | None) -> None:
+    """Write down what share of what samples vary by noise alone would give, and of what differs between classes."""
+    write_text_atomically(folder / NOISE_FILE, json.dumps({"share": share, "class_share": class_share}))

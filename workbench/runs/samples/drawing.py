@@ -62,9 +62,11 @@ class Drawing:
         request = replace(self._request_of(0, count, "public"), purpose="public samples to compare")
         return self.method.sample(load_state(self.workspace, self.run, self.request.seed), request)
 
-    def noise_share(self) -> float | None:
-        """What the method says of its fitted weights."""
-        return self.method.noise_share(load_state(self.workspace, self.run, self.request.seed))
+    def noise_shares(self) -> tuple[float, float | None] | None:
+        """What the method says of its fitted weights, of everything and of what differs between classes; None where it says nothing."""
+        state = load_state(self.workspace, self.run, self.request.seed)
+        share = self.method.noise_share(state)
+        return None if share is None else (share, self.method.class_noise_share(state))
 
     def _stages(self, start: int, stop: int) -> "list[Stage]":
         """What the sampler spends on private records; refused for a seed, which would tell its noise."""

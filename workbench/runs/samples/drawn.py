@@ -112,8 +112,8 @@ class RunSamples(SampleSet):
     def note_cautions(self) -> None:
         """How much of the samples is noise, once, and how alike at most the first 300 are to the prior: the more, the surer it is."""
         kept = self.kept_records()
-        if kept is not None and cautions.kept_noise(self.folder) is None and (share := self._drawing.noise_share()) is not None:
-            cautions.keep_noise(self.folder, share)
+        if kept is not None and cautions.kept_noise(self.folder) == (None, None) and (shares := self._drawing.noise_shares()) is not None:
+            cautions.keep_noise(self.folder, *shares)
         if kept is None or not self._drawing.method.has_public_model or not cautions.is_due(self.folder, len(kept)):
             return
         compared = kept.take(slice(0, COMPARED))
@@ -124,9 +124,7 @@ class RunSamples(SampleSet):
         """Of shares of classes, of public images that were chosen, of a prior that the samples look like, and of noise."""
         kept = self.kept_records()
         count = 0 if kept is None else len(kept)
-        return cautions.of_samples(
-            self.run.plan, self.request, count, cautions.kept_likeness(self.folder), cautions.kept_noise(self.folder)
-        )
+        return cautions.of_samples(self.run.plan, self.request, count, cautions.kept(self.folder))
 
     def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
         """Samples of the model before it saw a private record (epsilon 0), by the same request."""
