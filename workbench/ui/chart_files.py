@@ -14,6 +14,7 @@ from workbench.escaping import spreadsheet_cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as DrawnFigure
 
 DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 3)), "longdashdot": (0, (8, 3, 1, 3))}
 MARKERS = {
@@ -32,7 +33,10 @@ def csv(table: pd.DataFrame) -> str:
 
 
 def png(figure: go.Figure, title: str) -> bytes:
-    """The chart as matplotlib draws it: lines, points with intervals, bars, histograms and squares, as they are on the page."""
+    """The chart as matplotlib draws it: lines, points with intervals, bars, histograms and squares, as they are on the page.
+
+    A chart of several panels is one picture of them.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -40,19 +44,42 @@ def png(figure: go.Figure, title: str) -> bytes:
         spec, traces = figure.to_plotly_json(), list[Any](figure.data)
         height = max(INCHES[1], spec["layout"].get("height", 0) / PIXELS_AN_INCH)
         drawn = Figure(figsize=(INCHES[0], height), dpi=RESOLUTION, layout="constrained")
-        axes = drawn.subplots()
-        bars = [trace for trace in traces if trace.type == "bar"]
-        for trace in traces:
-            DRAW[str(trace.type)](axes, trace, bars)
-        _axes(axes, spec["layout"])
-        _lines(axes, figure)
-        _notes(axes, figure)
-        axes.set_title(title, fontsize=TEXT, wrap=True)
-        if any(trace.name and trace.showlegend is not False for trace in traces) and axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize=_points(axes.get_legend_handles_labels()[1]))
+        panels = list(dict.fromkeys((str(trace.xaxis or "x"), str(trace.yaxis or "y")) for trace in traces)) or [("x", "y")]
+        if len(panels) == 1:
+            axes = drawn.subplots()
+            _panel(axes, figure, spec["layout"], traces, panels[0])
+            _notes(axes, figure)
+            axes.set_title(title, fontsize=TEXT, wrap=True)
+        else:
+            _panels(drawn, figure, spec["layout"], panels)
+            drawn.suptitle(title, fontsize=TEXT, wrap=True)
         file = io.BytesIO()
         drawn.savefig(file, format="png")
     return file.getvalue()
+
+
+def _panel(axes: Axes, figure: go.Figure, layout: Mapping[str, Any], traces: Sequence[Any], panel: tuple[str, str]) -> None:
+    """The traces of one panel, whose axes are called "x" or "x2", "y" or "y2", .., with their lines and legend."""
+    bars = [trace for trace in traces if trace.type == "bar"]
+    for trace in traces:
+        DRAW[str(trace.type)](axes, trace, bars)
+    _axes(axes, {f"{name[0]}axis": layout.get(f"{name[0]}axis{name[1:]}", {}) for name in panel})
+    _lines(axes, [shape for shape in figure.layout.shapes if {str(shape.xref).split()[0], str(shape.yref).split()[0]} & {*panel}])
+    if any(trace.name and trace.showlegend is not False for trace in traces) and axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=_points(axes.get_legend_handles_labels()[1]))
+
+
+def _panels(drawn: DrawnFigure, figure: go.Figure, layout: Mapping[str, Any], panels: Sequence[tuple[str, str]]) -> None:
+    """Panels row by row, as many in a row as on the page; each under its title, the note of its number."""
+    columns = len({tuple(layout[f"xaxis{x[1:]}"]["domain"]) for x, _ in panels})
+    grid = drawn.subplots(-(-len(panels) // columns), columns, squeeze=False, sharex=True, sharey=True).flatten()
+    for axes, panel, note in zip(grid, panels, figure.layout.annotations, strict=False):
+        own = [trace for trace in figure.data if (str(trace.xaxis or "x"), str(trace.yaxis or "y")) == panel]
+        _panel(axes, figure, layout, own, panel)
+        axes.set_title(str(note.text), fontsize=TEXT)
+        axes.tick_params(labelbottom=True)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
 
 
 def _points(names: Sequence[Any]) -> int:
@@ -73,6 +100,7 @@ def _scatter(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
         _texts(axes, trace, x, y)
         return
     style |= {"drawstyle": "steps-post"} if trace.line.shape == "hv" else {}
+    style |= {"alpha": trace.opacity} if trace.opacity is not None else {}
     first = colour if isinstance(colour, str) else None
     axes.plot(x, y, linestyle=line, marker=marker, color=first, label=_label(trace), linewidth=1.6, markersize=6, **style)
     for name, error in (("xerr", trace.error_x), ("yerr", trace.error_y)):
@@ -134,9 +162,9 @@ def _axes(axes: Axes, layout: Mapping[str, Any]) -> None:
     axes.grid(alpha=0.3)
 
 
-def _lines(axes: Axes, figure: go.Figure) -> None:
+def _lines(axes: Axes, shapes: Sequence[Any]) -> None:
     """Lines across, and upright ones."""
-    for shape in figure.layout.shapes:
+    for shape in shapes:
         style = {"color": shape.line.color, "linestyle": DASHES.get(shape.line.dash or "solid", "-"), "linewidth": 1.2}
         name = str(shape.name) if shape.name else None
         if shape.xref == "x domain" or str(shape.xref).endswith("domain"):

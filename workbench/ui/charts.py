@@ -84,7 +84,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     """
     figure = empty_figure("Epsilon (log scale)", measure)
     epsilons = [*own["epsilon"].tolist(), *published["epsilon"].tolist()]
-    edge = _infinity(epsilons)
+    ticks, edge = epsilon_axis(epsilons)
     hollow, symbols = cycle(SERIES), cycle(SYMBOLS)
     several = published["source"].nunique() > 1
     for method, rows in published.groupby("method", sort=True):
@@ -97,7 +97,7 @@ def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[Re
     for line in lines:
         text = f"{html_text(line.label)}: {number(line.value)}"
         figure.add_hline(line.value, line={"color": GREY, "width": 1.5, "dash": line.dash}, name=text, showlegend=True, legendrank=1)
-    figure.update_xaxes(type="log", **_epsilon_ticks(edge, epsilons))
+    figure.update_xaxes(type="log", **ticks)
     empty = own.empty and published.empty and not lines
     figure.update_yaxes(tickformat=".2f" if fraction else None, range=[0, 1] if empty or fraction else None)
     figure.update_traces(cliponaxis=False)  # a point at 0 or 1 is whole
@@ -175,7 +175,7 @@ def _note(figure: go.Figure, text: str, **place: Any) -> None:
 def _published_points(figure: go.Figure, name: str, rows: pd.DataFrame, edge: float, symbol: str, colour: str) -> None:
     points = rows.to_dict("records")
     figure.add_scatter(
-        x=[_place(point["epsilon"], edge) for point in points],
+        x=[place_of(point["epsilon"], edge) for point in points],
         y=[point["value"] for point in points],
         error_y={"array": [point["std"] for point in points], "color": colour, "thickness": 1, "width": 3},
         mode="markers",
@@ -209,7 +209,7 @@ def _own_points(figure: go.Figure, method: str, rows: pd.DataFrame, edge: float,
     colour, symbol = look
     points = rows.sort_values("epsilon").to_dict("records")
     figure.add_scatter(
-        x=[_place(point["epsilon"], edge) for point in points],
+        x=[place_of(point["epsilon"], edge) for point in points],
         y=[point["value"] for point in points],
         error_y={
             "array": [point["high"] - point["value"] for point in points],
@@ -231,7 +231,14 @@ def _infinity(epsilons: Sequence[float]) -> float:
     return 10.0 ** math.ceil(math.log10(5 * max([10.0, *finite])))
 
 
-def _place(epsilon: float, edge: float) -> float:
+def epsilon_axis(epsilons: Sequence[float]) -> tuple[dict[str, Any], float]:
+    """Ticks and range of a logarithmic axis of these epsilons, and where ∞ stands on it."""
+    edge = _infinity(epsilons)
+    return _epsilon_ticks(edge, epsilons), edge
+
+
+def place_of(epsilon: float, edge: float) -> float:
+    """Where an epsilon stands on such an axis."""
     return edge if math.isinf(epsilon) else max(epsilon, SMALLEST_EPSILON)
 
 

@@ -1,13 +1,15 @@
 """The queue on a page: what is at work, what waits and why, when each is expected to start and end, and what can be done about it."""
 
 from datetime import datetime
+from typing import Any
 
+import psutil
 import streamlit as st
 
 from workbench import runs
 from workbench.escaping import markdown
 from workbench.jobs import control
-from workbench.jobs.job import Job
+from workbench.jobs.job import AT_WORK, Job
 from workbench.jobs.queue import orders
 from workbench.jobs.queue.line import Entry, Line, line
 from workbench.jobs.queue.places import needs_nothing
@@ -18,6 +20,7 @@ from workbench.workspace import Workspace
 
 POLL_SECONDS = 2.0
 MOST_ROWS = 12
+DEVICES = {"cpu": "CPU", "cuda": "a GPU"}
 ALL_STOP = "Cancel all that waits and all that is at work? What is at work keeps a checkpoint, and all of it can be resumed."
 
 
@@ -55,10 +58,22 @@ def _show(queue: Line, prefix: str) -> None:
         _controls(queue, prefix)
     if queue.settings.paused:
         st.warning("The queue is paused: what waits does not begin. What is at work goes on.", icon=":material/pause_circle:")
+    st.caption(markdown(devices(queue, psutil.virtual_memory())))
     for entry in queue.entries[:MOST_ROWS]:
         _row(entry, prefix)
     if len(queue.entries) > MOST_ROWS:
         st.caption(f"{len(queue.entries) - MOST_ROWS} more wait; `workbench queue` lists all.")
+
+
+def devices(queue: Line, memory: Any) -> str:
+    """What each device has to do, and the machine's memory: `memory` has bytes `total` and `available`."""
+    at_work = [entry.job for entry in queue.entries if entry.job.state in AT_WORK]
+    busy: dict[str, list[str]] = {"cpu": []}
+    for job in at_work:
+        busy.setdefault(job.placed or job.terms.device, []).append(job.id)
+    said = [f"{DEVICES.get(device, device)}: {', '.join(jobs) or 'idle'}" for device, jobs in sorted(busy.items())]
+    taken = memory.total - memory.available
+    return " · ".join([*said, f"memory: {taken / 2**30:.1f} of {memory.total / 2**30:.1f} GiB in use"])
 
 
 def _controls(queue: Line, prefix: str) -> None:

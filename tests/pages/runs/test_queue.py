@@ -1,6 +1,8 @@
 """The queue at the top of the Runs page: what waits, why, and what a person does about it."""
 
+import re
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from pages.reading import text_of
@@ -17,6 +19,7 @@ from workbench.planning import make_plan
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.training.state import PerformanceSettings
+from workbench.ui.queue import devices
 
 OpenPage = Callable[..., AppTest]
 
@@ -43,12 +46,22 @@ def test_it_shows_what_waits_and_why_and_nothing_where_nothing_does(open_page: O
     assert "Queue" not in [header.value for header in open_page("runs").header]
 
 
+def test_each_device_has_its_jobs() -> None:
+    terms = SimpleNamespace(device="cuda")
+    jobs = [("a", "running", "cuda:1"), ("b", "running", "cpu"), ("c", "queued", ""), ("d", "starting", "")]
+    entries = [SimpleNamespace(job=SimpleNamespace(id=name, state=state, placed=placed, terms=terms)) for name, state, placed in jobs]
+    memory = SimpleNamespace(total=8 * 2**30, available=6 * 2**30)
+    found = devices(SimpleNamespace(entries=entries), memory)  # type: ignore[arg-type]
+    assert found == "CPU: b · a GPU: d · cuda:1: a · memory: 2.0 of 8.0 GiB in use"
+
+
 def test_waiting_runs_are_shown_moved_started_and_cancelled(open_page: OpenPage, three_runs: list[Run]) -> None:
     first, second, third = three_runs
     assert states(three_runs) == ["starting", "queued", "queued"]
     app = open_page("runs")
     shown = text_of(app)
     assert f"At work: run {first.id} (dp-merf on digits): starting, 0 %" in shown
+    assert re.search(rf"CPU: {first.id} · memory: \d+\.\d of \d+\.\d GiB in use", shown)
     assert f"1. run {second.id} (dp-merf on digits): it waits for a place on the CPU, which has 1 for runs" in shown
     app.button(key=f"runs_queue_{third.id}_next").click().run()
     assert waiting() == [third.id, second.id]
@@ -57,6 +70,7 @@ def test_waiting_runs_are_shown_moved_started_and_cancelled(open_page: OpenPage,
     app.button(key=f"runs_queue_{second.id}_cancel").click().run()
     assert not app.exception
     assert states(three_runs) == ["starting", "cancelled", "starting"]
+    assert f"CPU: {first.id}, {third.id} · memory" in text_of(app)
     assert RunStore(here()).get(second.id).epsilon_spent == 0.0
 
 

@@ -3,6 +3,7 @@
 import statistics
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from workbench.escaping import markdown
@@ -12,7 +13,7 @@ from workbench.recipes.report import Line, ceilings, mean_of, public_models
 from workbench.sweeps import results
 from workbench.sweeps.kept import KeptSweep
 from workbench.tasks.sweeping import find_job
-from workbench.ui import charts
+from workbench.ui import charts, multiples
 from workbench.ui.actions import cancel_or_resume, errors_shown
 from workbench.ui.jobs import show_job
 from workbench.workspace import Workspace
@@ -62,13 +63,23 @@ def _show(kept: KeptSweep, prefix: str) -> None:
     if lines:
         metric = METRICS[kept.recipe.measure]
         title = f"{metric.title} ({mark(all(line.releasable for line in lines))})"
-        own, none = _points(lines), pd.DataFrame(columns=["method", "source", "epsilon", "value"])
-        figure = charts.utility_chart(own, none, _references(lines), title, metric.is_fraction)
+        own, references = _points(lines), _references(lines)
+        figure = _picture(own, references, title, metric.is_fraction)
         charts.show(figure, f"{title} of the sweep's lines over their bounds, mean and deviation", own, f"{prefix}picture")
+        if references and own["method"].nunique() > 1:
+            st.caption(markdown(f"In every panel: {multiples.spoken(references)}. In grey: the other methods."))
     if rows:
         table = pd.DataFrame(results.table(rows)).dropna(axis="columns", how="all")
         st.dataframe(table, hide_index=True, alt=f"Mean and spread of every line of sweep {markdown(kept.id)}")
         st.caption(MARKS_MEAN)
+
+
+def _picture(own: pd.DataFrame, references: list[charts.ReferenceLine], title: str, fraction: bool) -> go.Figure:
+    """A panel for each method, or one picture of the only one."""
+    if own["method"].nunique() > 1:
+        return multiples.panels_by_method(own, references, title, fraction)
+    none = pd.DataFrame(columns=["method", "source", "epsilon", "value"])
+    return charts.utility_chart(own, none, references, title, fraction)
 
 
 def _points(lines: list[Line]) -> pd.DataFrame:
