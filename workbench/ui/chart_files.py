@@ -74,7 +74,7 @@ def _panels(drawn: DrawnFigure, figure: go.Figure, layout: Mapping[str, Any], pa
     columns = len({tuple(layout[f"xaxis{x[1:]}"]["domain"]) for x, _ in panels})
     grid = drawn.subplots(-(-len(panels) // columns), columns, squeeze=False, sharex=True, sharey=True).flatten()
     for axes, panel, note in zip(grid, panels, figure.layout.annotations, strict=False):
-        own = [trace for trace in figure.data if (str(trace.xaxis or "x"), str(trace.yaxis or "y")) == panel]
+        own = [trace for trace in list[Any](figure.data) if (str(trace.xaxis or "x"), str(trace.yaxis or "y")) == panel]
         _panel(axes, figure, layout, own, panel)
         axes.set_title(str(note.text), fontsize=TEXT)
         axes.tick_params(labelbottom=True)

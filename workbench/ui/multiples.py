@@ -27,17 +27,17 @@ def panels_by_method(own: pd.DataFrame, lines: Sequence[ReferenceLine], measure:
     columns = min(COLUMNS, len(methods))
     rows = math.ceil(len(methods) / columns)
     titles = [html_text(method) for method in methods]
-    figure = make_subplots(rows, columns, shared_xaxes="all", shared_yaxes="all", subplot_titles=titles, vertical_spacing=0.22 / rows)
+    figure = make_subplots(rows, columns, subplot_titles=titles, vertical_spacing=0.22 / rows)
     ticks, edge = epsilon_axis(own["epsilon"].tolist())
     looks = looks_of(methods)
     for number, method in enumerate(methods):
         place = {"row": number // columns + 1, "col": number % columns + 1}
-        others = own[own["method"].astype(str) != method]
+        others, mine = own.loc[own["method"] != method], own.loc[own["method"] == method].sort_values("epsilon")
         figure.add_scatter(
             x=[place_of(value, edge) for value in others["epsilon"]], y=others["value"].tolist(), mode="markers", hoverinfo="skip",
             marker={"size": 7, "color": GREY}, opacity=PALE, showlegend=False, **place,
         )  # fmt: skip
-        mine, (colour, symbol) = own[own["method"].astype(str) == method].sort_values("epsilon"), looks[method]
+        colour, symbol = looks[method]
         spread = {"array": (mine["high"] - mine["value"]).tolist(), "arrayminus": (mine["value"] - mine["low"]).tolist()}
         figure.add_scatter(
             x=[place_of(value, edge) for value in mine["epsilon"]], y=mine["value"].tolist(), mode="markers", name=titles[number],
@@ -47,8 +47,10 @@ def panels_by_method(own: pd.DataFrame, lines: Sequence[ReferenceLine], measure:
         )  # fmt: skip
     for line in lines:
         figure.add_hline(line.value, line={"color": GREY, "width": 1.5, "dash": line.dash})
-    figure.update_xaxes(type="log", linecolor=GREY, automargin=True, showticklabels=True, **few(ticks))
-    figure.update_yaxes(tickformat=".2f" if fraction else None, range=[0, 1] if fraction else None, linecolor=GREY, automargin=True)
+    figure.update_xaxes(type="log", linecolor=GREY, automargin=True, matches="x", **few(ticks))
+    figure.update_yaxes(
+        tickformat=".2f" if fraction else None, range=[0, 1] if fraction else None, linecolor=GREY, automargin=True, matches="y"
+    )
     figure.update_xaxes(title_text="Epsilon (log scale)", row=rows)
     figure.update_yaxes(title_text=html_text(measure), col=1, row=(rows + 1) // 2)
     figure.update_layout(height=PANEL_PIXELS * rows + 60, margin={"l": 10, "r": 10, "t": 40, "b": 10}, font={"size": 13})
