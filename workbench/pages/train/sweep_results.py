@@ -64,9 +64,10 @@ def _show(kept: KeptSweep, prefix: str) -> None:
         metric = METRICS[kept.recipe.measure]
         title = f"{metric.title} ({mark(all(line.releasable for line in lines))})"
         own, references = _points(lines), _references(lines)
-        figure = _picture(own, references, title, metric.is_fraction)
+        several = len({line.method for line in lines}) > 1
+        figure = _picture(own, references, title, metric.is_fraction, several)
         charts.show(figure, f"{title} of the sweep's lines over their bounds, mean and deviation", own, f"{prefix}picture")
-        if references and own["method"].nunique() > 1:
+        if references and several:
             st.caption(markdown(f"In every panel: {multiples.spoken(references)}. In grey: the other methods."))
     if rows:
         table = pd.DataFrame(results.table(rows)).dropna(axis="columns", how="all")
@@ -74,9 +75,9 @@ def _show(kept: KeptSweep, prefix: str) -> None:
         st.caption(MARKS_MEAN)
 
 
-def _picture(own: pd.DataFrame, references: list[charts.ReferenceLine], title: str, fraction: bool) -> go.Figure:
+def _picture(own: pd.DataFrame, references: list[charts.ReferenceLine], title: str, fraction: bool, several: bool) -> go.Figure:
     """A panel for each method, or one picture of the only one."""
-    if own["method"].nunique() > 1:
+    if several:
         return multiples.panels_by_method(own, references, title, fraction)
     none = pd.DataFrame(columns=["method", "source", "epsilon", "value"])
     return charts.utility_chart(own, none, references, title, fraction)
