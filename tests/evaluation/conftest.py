@@ -5,14 +5,7 @@ import pytest
 
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.digits import load
-from workbench.evaluation import learners as fitting
 from workbench.records import Records, TableKind
-
-
-@pytest.fixture
-def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Classifiers of 60 steps: enough to beat chance by far."""
-    monkeypatch.setattr(fitting, "STEPS", 60)
 
 
 @pytest.fixture(scope="session")

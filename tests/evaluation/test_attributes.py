@@ -109,7 +109,6 @@ def test_agreement_is_the_share_that_shows_the_value_asked_for(faces: Dataset) -
         evaluate(replace(samples, attributes={}), faces, metrics=["agreement"], features="pixels", attribute="smile", workspace=here())
 
 
-@pytest.mark.usefixtures("short_training")
 def test_a_network_that_was_taught_attributes_makes_features() -> None:
     """Of the public companion where there is one, so that they may leave the room; of the faces themselves else."""
     own = toy_faces()

@@ -55,7 +55,6 @@ def test_registries_hold_the_documented_names() -> None:
     assert {"pixels", "classifier"} <= FEATURES.keys()
 
 
-@pytest.mark.usefixtures("short_training")
 def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
     calls: list[tuple[str, float]] = []
     found = by_name(evaluate(fresh, small_digits, public=public, public_samples=noise(300), progress=lambda *call: calls.append(call)))
@@ -109,7 +108,6 @@ def test_public_records_themselves_are_measured_where_the_public_model_is_next_t
     assert (undefined.epsilon_zero, undefined.public_records) == (None, None)
 
 
-@pytest.mark.usefixtures("short_training")
 def test_results_repeat_and_are_json(small_digits: Dataset, fresh: Records, workbench_home: Path) -> None:
     names = ["accuracy_cnn", "frechet_distance", "kernel_distance", "privacy_score", "nearer_to_training"]
     first = evaluate(fresh, small_digits, metrics=names)
@@ -135,7 +133,6 @@ def test_a_ceiling_belongs_to_its_sample_size_and_records(small_digits: Dataset,
     assert len({ceiling(fresh, small_digits), ceiling(fresh.take(slice(100)), small_digits), ceiling(fresh, fewer)}) == 3
 
 
-@pytest.mark.usefixtures("short_training")
 def test_features_from_private_records_say_so_and_release_nothing(small_digits: Dataset, fresh: Records) -> None:
     found = by_name(evaluate(fresh, small_digits, metrics=["inception_score", "frechet_distance", "nearer_to_training"]))
     assert found["frechet_distance"].features == found["inception_score"].features == "classifier (trained on digits)"
@@ -144,7 +141,6 @@ def test_features_from_private_records_say_so_and_release_nothing(small_digits: 
     assert "2048" in found["frechet_distance"].note
 
 
-@pytest.mark.usefixtures("short_training")
 def test_pixels_with_a_classifier_of_its_own_release_no_inception_score(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
     result = evaluate(fresh, small_digits, metrics=["inception_score"], features="pixels", public=public)[0]
     assert result.features == "classifier (trained on digits)"

@@ -70,7 +70,6 @@ def test_the_labels_are_few_of_every_class(public: Dataset) -> None:
         few_labels(replace(public, train=public.train.take(np.flatnonzero(labels != 3))), 0)
 
 
-@pytest.mark.usefixtures("short_training")
 def test_the_measure_needs_no_labels_of_samples_and_those_of_public_records(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
     def measured(samples: Records, **options: Any) -> evaluation.MetricResult:
         return evaluation.evaluate(samples, small_digits, metrics=[NAME], features="pixels", workspace=here(), **options)[0]
@@ -95,7 +94,6 @@ def test_it_is_taken_by_name_alone(small_digits: Dataset, fresh: Records, public
     assert [result.name for result in found] == ["kernel_distance"]
 
 
-@pytest.mark.usefixtures("short_training")
 def test_the_papers_three_learners_take_it(small_digits: Dataset, public: Dataset, fresh: Records) -> None:
     """Chu et al., V.D: logistic regression, MLP and CNN, each from the public labels alone and then with the samples."""
     names = [NAME, f"{NAME}_logistic_regression", f"{NAME}_mlp"]

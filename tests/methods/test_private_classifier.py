@@ -159,6 +159,7 @@ def test_its_accuracy_stands_beside_what_samples_teach() -> None:
         evaluate(samples, DIGITS, metrics=[name], workspace=workspace)
 
 
+@pytest.mark.usefixtures("full_training")
 def test_shapes_of_any_colour_are_told_apart_at_bound_3_by_what_public_images_carry() -> None:
     """400 pictures of 16x16; settings were chosen on other draws. Fewer public images than by default."""
     from workbench.evaluation.downstream import cnn

@@ -1,6 +1,7 @@
-"""Classifiers that measures train, once a session: equal records, classes and seeds give equal weights, and each test has its own home.
+"""Classifiers that measures train, in 60 steps and once a session: equal records, classes and seeds give equal weights.
 
-Workers of one session share them by files. The slow tier, which measures how long measures take, trains each anew.
+Workers of one session share them by files. 60 steps beat chance by far; a test of how well something teaches asks for all of them by
+`full_training`. The slow tier trains each anew and in full.
 """
 
 import hashlib
@@ -14,23 +15,36 @@ import pytest
 
 from workbench.records import Records
 
+FEW = 60
+
 
 @pytest.fixture(scope="session", autouse=True)
-def classifiers_trained_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Have `train_classifier` of the measures look for what it trained before."""
-    if request.config.getoption("markexpr") != "not slow":
-        yield
-        return
+def classifiers_trained_once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Have `train_classifier` of the measures take few steps, and look for what it trained before; the number of steps that users have."""
     from workbench.evaluation import downstream, features, learners, semi_supervised
+
+    steps = learners.STEPS
+    if request.config.getoption("markexpr") != "not slow":
+        yield steps
+        return
 
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "classifiers"
     folder.mkdir(exist_ok=True)
     remembered = by_files(learners.train_classifier, folder)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learners, "STEPS", FEW)
         for module in (downstream, features, semi_supervised):
             patch.setattr(module, "train_classifier", remembered)
-        yield
+        yield steps
+
+
+@pytest.fixture
+def full_training(classifiers_trained_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Classifiers are trained as users train them."""
+    from workbench.evaluation import learners
+
+    monkeypatch.setattr(learners, "STEPS", classifiers_trained_once)
 
 
 def by_files(train: Callable[..., Any], folder: Path) -> Callable[..., Any]:
