@@ -17,7 +17,7 @@ from workbench.runs.games import kept_games
 from workbench.runs.refuted import kept_caught
 from workbench.runs.store import RunStore
 from workbench.runs.vote_gaps import PRIVATE, kept_votes
-from workbench.ui.formats import number
+from workbench.ui.formats import duration, number
 
 OpenPage = Callable[..., AppTest]
 
@@ -69,6 +69,12 @@ def test_copies_are_looked_for_and_the_collapse_test_is_shown(open_page: OpenPag
 def test_a_game_is_played_by_a_job_and_its_result_stays() -> None:
     run = train_in_process("nonprivate", load("digits"), None, **QUICK["nonprivate"])
     app = app_at("audit")
+    app.query_params["audit_what"], app.query_params["audit_score"] = "Membership", "lira"
+    once = RunStore(here()).get(run.id).seconds_running
+    assert once is not None
+    assert f"Costs 16 trainings of this run's plan. This run took {duration(once)}: expect about {duration(16 * once)}." in text_of(
+        app.run()
+    )
     app.query_params["audit_what"], app.query_params["audit_games"] = "Game", "20"
     app.run()
     app.button[[button.label for button in app.button].index("Play")].click().run()

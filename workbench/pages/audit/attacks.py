@@ -5,6 +5,7 @@ import streamlit as st
 
 from workbench.evaluation.membership import SCORES
 from workbench.methods.protocols import Denoising
+from workbench.pages.audit.costs import of_trainings
 from workbench.pages.runs.attacks import show_attacks
 from workbench.runs.games import kept_games
 from workbench.runs.memberships import CALIBRATED, SHADOWS, kept_attacks, kept_file
@@ -15,7 +16,7 @@ from workbench.workspace import Workspace
 
 COSTS = {
     "quantile": "Costs as much as `loss`, and a regression of seconds.",
-    "lira": f"Costs {SHADOWS} trainings of this run's plan: as long as {SHADOWS} runs.",
+    "lira": f"Costs {SHADOWS} trainings of this run's plan.",
 }
 PASSES = "Costs some tens of passes of the model over at most 1,000 training and 1,000 held-out records."
 GAME = (
@@ -42,7 +43,7 @@ def membership_section(run: Run, prefix: str) -> None:
     score = st.selectbox("Score", names, key="audit_score", bind="query-params", help="By what members are told from others.")
     path = kept_file(Workspace.default(), run.id, f"{score}-{SHADOWS}" if score == "lira" else score, 0)
     if not path.exists():
-        st.caption(COSTS.get(score, PASSES))
+        st.caption(COSTS.get(score, PASSES) + (of_trainings(run, SHADOWS) if score == "lira" else ""))
         request = {"score": score, "seed": 0, **({"shadows": SHADOWS} if score == "lira" else {})}
         needed_job("membership", run.id, request, f"{prefix}membership_", "Attack")
     if kept_attacks(Workspace.default(), run.id):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from workbench.pages.audit.costs import of_trainings
 from workbench.privacy.not_dp.pac import success_probability
 from workbench.records import ImageKind
 from workbench.runs.pac_audits import COVERS, PacAudit, kept_pac
@@ -36,6 +37,7 @@ def pac_section(run: Run, prefix: str) -> None:
     if audit is None:
         st.caption(
             f"Costs {request.draws} trainings of this run's plan, each on half of the records. No training is charged to the ledger."
+            + of_trainings(run, request.draws)
         )
         needed_job("pac", run.id, request.model_dump(), f"{prefix}pac_", "Train and measure")
         return
