@@ -69,12 +69,6 @@ def test_copies_are_looked_for_and_the_collapse_test_is_shown(open_page: OpenPag
 def test_a_game_is_played_by_a_job_and_its_result_stays() -> None:
     run = train_in_process("nonprivate", load("digits"), None, **QUICK["nonprivate"])
     app = app_at("audit")
-    app.query_params["audit_what"], app.query_params["audit_score"] = "Membership", "lira"
-    once = RunStore(here()).get(run.id).seconds_running
-    assert once is not None
-    assert f"Costs 16 trainings of this run's plan. This run took {duration(once)}: expect about {duration(16 * once)}." in text_of(
-        app.run()
-    )
     app.query_params["audit_what"], app.query_params["audit_games"] = "Game", "20"
     app.run()
     app.button[[button.label for button in app.button].index("Play")].click().run()
@@ -83,6 +77,17 @@ def test_a_game_is_played_by_a_job_and_its_result_stays() -> None:
     [found] = kept_games(here(), run.id)
     assert (found.games, found.score) == (20, "loss")
     assert app.dataframe[0].value["Games"].tolist() == [20]
+
+
+@pytest.mark.usefixtures("workbench_home")
+def test_what_trains_a_plan_again_says_how_long_it_takes() -> None:
+    run = train_in_process("nonprivate", load("digits"), None, **QUICK["nonprivate"])
+    once = run.seconds_running
+    assert once is not None
+    for section, words in {"Membership": "Costs 16 trainings of this run's plan.", "PAC": "No training is charged to the ledger."}.items():
+        app = app_at("audit")
+        app.query_params["audit_what"], app.query_params["audit_score"] = section, "lira"
+        assert f"{words} This run took {duration(once)}: expect about {duration(16 * once)}." in text_of(app.run()), section
 
 
 @pytest.mark.usefixtures("workbench_home")
