@@ -1,5 +1,6 @@
 """Launching from the Train page: an equal plan is asked about first, and whoever launches is taken to the run."""
 
+import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -82,5 +83,5 @@ def launched_run(prefix: str) -> str | None:
     run_id = st.session_state.pop(f"{prefix}launched", None)
     if run_id is not None:
         st.toast(f"Run {run_id} begins in its turn: watch it at the top of this page.", icon=":material/play_circle:")
-        to_top(run_id)
+        to_top(f"{run_id}{time.time_ns()}")  # a second look at the same run is another occasion
     return run_id
