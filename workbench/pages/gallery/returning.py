@@ -41,8 +41,8 @@ def show_returning(index: int, samples: Records, chosen: SampleSet, dataset: Dat
         to_sample, to_record = found.distances(samples.records[index]), found.distances(dataset.train.records[place])
         rows = {
             "t": [str(time) for time in found.times],
-            "from the sample": [number(value, 2) for value in to_sample.tolist()],
-            f"from training record {place}": [number(value, 2) for value in to_record.tolist()],
+            "from the sample (private)": [number(value, 2) for value in to_sample.tolist()],
+            f"from training record {place} (private)": [number(value, 2) for value in to_record.tolist()],
         }
         st.dataframe(rows, hide_index=True, alt="How far what comes back is from the sample and from its nearest training record (private)")
         st.caption(f"Distances are root mean squares over pixels between 0 and 1. {SAYS}")
