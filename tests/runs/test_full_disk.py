@@ -209,7 +209,7 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 def test_a_real_disk_that_fills_up_pauses_a_run_that_goes_on_once_it_is_emptied(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0.5")
-    plan = experiment.make_plan("nonprivate", experiment.load("digits").facts, settings=quick_settings(150))
+    plan = experiment.make_plan("nonprivate", experiment.load("digits").facts, settings=quick_settings(80))
     run = runs.launch(here(), plan, "digits", performance=PerformanceSettings(device="cpu", num_threads=1), seed=1)
     until(lambda: RunStore(here()).get(run.id).step > 5, "some steps")
     ballast = small_disk / "ballast"
