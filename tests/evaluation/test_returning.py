@@ -56,3 +56,19 @@ def test_the_image_is_noised_by_the_process_with_one_noise() -> None:
         alpha = DIFFUSION.schedule.alphas_cumprod[time]
         expected = np.sqrt(alpha) * to_unit_range(record.records) + np.sqrt(1 - alpha) * noise
         assert np.abs(noised - np.clip((expected[0] + 1) * 127.5, 0, 255)).max() <= 1
+
+
+def test_each_way_begins_at_its_own_time_and_is_for_the_record_s_class() -> None:
+    record = load("digits").train.take(slice(3, 4))
+    asked: list[tuple[int, int]] = []
+
+    def noise(x_t: Tensor, t: Tensor, rows: Tensor) -> Tensor:
+        asked.append((int(t), int(rows)))
+        return x_t
+
+    found = returning(Denoiser(DIFFUSION, noise, torch.device("cpu")), record)
+    times = [time for time, _ in asked]
+    begun = [time for place, time in enumerate(times) if place == 0 or time > times[place - 1]]
+    assert record.labels is not None
+    assert begun == list(found.times)
+    assert {row for _, row in asked} == {int(record.labels[0]) + 1}
