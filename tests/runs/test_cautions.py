@@ -22,7 +22,7 @@ from workbench.planning import make_plan
 from workbench.runs.run import Run
 from workbench.runs.sample_files import read_notes
 from workbench.runs.samples import sample_set
-from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, Measures, kept_noise, of_noise, of_preview
+from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, Measures, kept_noise, measures_in, of_noise, of_preview
 from workbench.runs.samples.drawn import request_samples
 from workbench.runs.store import RunStore
 
@@ -122,6 +122,14 @@ def test_samples_whose_classes_are_noise_are_said_to_show_none() -> None:
     words = "hardly show what tells their classes apart: about 97% of the differences between classes in what was released is noise"
     assert [words in of_noise(Measures(noise=share, class_noise=0.97)) for share in (0.2, 0.4, 0.6)] == [True, True, False]
     assert NOISE_WORDS in of_noise(Measures(noise=0.6, class_noise=0.97))
+
+
+def test_notes_tell_numbers_or_nothing_and_no_other_value_is_taken_for_a_number() -> None:
+    notes = {"prior_likeness": 0.5, "noise_share": None, "class_noise_share": 0.97}
+    assert measures_in(notes) == Measures(0.5, None, 0.97)
+    assert measures_in({}) == Measures()
+    for name in notes:
+        assert [measures_in(notes | {name: value}) for value in ("0.5", True, [0.5], {})] == [None] * 4
 
 
 def test_dp_mepf_s_samples_of_400_pictures_of_any_colour_are_said_to_show_no_classes(workbench: Command, tmp_path: Path) -> None:
