@@ -1,5 +1,6 @@
 """The slow tier's records: when they stand, when they do not, and how they read."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -89,6 +90,13 @@ def test_a_record_goes_with_its_test(checkout: pytest.Pytester) -> None:
     records = slow_tier.read_records(checkout.path)
     assert set(records) == {f"tests/test_thing.py::{name}" for name in ("test_whole_size", "test_sizes[1]", "test_sizes[2]")}
     assert "test_full_size" not in (checkout.path / slow_tier.DOCUMENT).read_text()
+
+
+def test_what_a_file_means_is_the_same_on_every_version_of_python(tmp_path: Path) -> None:
+    path = tmp_path / "thing.py"
+    path.write_text("def shown(x):\n    return f'{x!r:>{x}} {{}}', None  # Python 3.12 writes it with other quotes\n")
+    seen = hashlib.sha256(slow_tier.meaning(path)).hexdigest()
+    assert seen == "74b8bda05aca5a55e8352913331780e6c23ec133d93293db70fbd5eacae48611", "Python 3.11, 3.12 and 3.13 agree on it"
 
 
 def test_a_dependency_that_does_not_exist_is_an_error(checkout: pytest.Pytester) -> None:

@@ -291,7 +291,7 @@ def is_source(path: Path) -> bool:
 
 
 def meaning(path: Path) -> bytes:
-    """A Python file's statements without comments, docstrings and formatting; any other file's bytes."""
+    """A Python file's statements without comments, docstrings and formatting, equal for all Python versions; any other file's bytes."""
     if path.suffix != ".py":
         return path.read_bytes()
     tree = ast.parse(path.read_text())
@@ -299,7 +299,15 @@ def meaning(path: Path) -> bytes:
         documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         if documented and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
-    return ast.unparse(tree).encode()
+    return repr(nested(tree)).encode()
+
+
+def nested(node: object) -> object:
+    """A syntax tree as tuples, without fields that are empty: a later Python adds some."""
+    if isinstance(node, ast.AST):
+        fields = ((name, nested(value)) for name, value in ast.iter_fields(node) if value not in ([], None))
+        return type(node).__name__, *sorted(fields)
+    return tuple(map(nested, node)) if isinstance(node, list) else repr(node)
 
 
 # Where it ran
