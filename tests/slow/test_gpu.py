@@ -16,10 +16,14 @@ from support.homes import here
 from torch import Tensor, nn
 
 from workbench import datasets, experiment, runs
+from workbench.datasets import DatasetFacts
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.networks import UNETS
 from workbench.networks.unet import UNet
 from workbench.privacy.spending.ledger import Ledger
+from workbench.records.images import ImageKind
+from workbench.runs.pace import expectation_of
+from workbench.runs.rehearsal import measure
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 from workbench.training.grid import gradient_grid
@@ -31,13 +35,12 @@ from workbench.training.state import PerformanceSettings
 
 DEVICE = os.environ.get("CHECK_DEVICE", "cuda")
 DEPENDS = ["workbench/training/**", "workbench/networks/**", "workbench/runs/fitting.py"]
+PUBLISHED = ("dp-sgd-dm", "dp-promise", "dpdm", "dp-feta", "dp-ldm", "dp-lora")
+MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 28, 28)), classes=tuple("0123456789"))
 BATCH, CLIP = 32, 0.1
+STEPS = 300 if DEVICE == "cpu" else 2000  # of the run that is killed, so many that it is not over before
 pytestmark = [
-    *(
-        []
-        if DEVICE == "cpu"
-        else [pytest.mark.slow(depends=["workbench/training/**", "workbench/networks/**", "workbench/runs/fitting.py"])]
-    ),
+    *([] if DEVICE == "cpu" else [pytest.mark.slow(depends=DEPENDS)]),
     pytest.mark.skipif(DEVICE == "cuda" and not torch.cuda.is_available(), reason="no GPU is visible here, so this was not checked"),
 ]
 
@@ -63,6 +66,7 @@ def stepped(device: str, noise_multiplier: float = 0.0, **performance: Any) -> T
     network: nn.Module = UNet(UNETS["tiny"], 1, 8, 0).to(device)
     before = [parameter.detach().clone() for parameter in network.parameters()]
     settings = PerformanceSettings(device=device, **performance)
+    settings.set_products()
     if settings.channels_last:
         network = network.to(memory_format=torch.channels_last)
     step = PrivateStep(
@@ -86,9 +90,10 @@ def stepped(device: str, noise_multiplier: float = 0.0, **performance: Any) -> T
         ({"microbatch_size": 7}, 1e-4),
         ({}, 1e-4),
         ({"channels_last": True}, 1e-4),
+        ({"precision": "tf32"}, 0.01),
         ({"precision": "bfloat16"}, 0.1),
     ],
-    ids=["one at a time", "seven at a time", "as many as fit", "channels-last", "bfloat16"],
+    ids=["one at a time", "seven at a time", "as many as fit", "channels-last", "tf32", "bfloat16"],
 )
 def test_clipped_sums_are_those_of_the_cpu(performance: dict[str, Any], within: float, figures: dict[str, Any]) -> None:
     reference, found = stepped("cpu"), stepped(DEVICE, **performance)
@@ -120,7 +125,7 @@ def plan_of(steps: int) -> experiment.Plan:
 
 def test_a_killed_run_goes_on_and_what_it_draws_anew_is_counted_again(monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any]) -> None:
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "2")
-    plan = plan_of(300)
+    plan = plan_of(STEPS)
     run = runs.launch(here(), plan, "digits", performance=PerformanceSettings(device=DEVICE))
 
     def now() -> Run:
@@ -151,3 +156,18 @@ def test_first_steps_of_a_preset(figures: dict[str, Any]) -> None:
         "weights": sum(p.numel() for m in state.modules.values() for p in m.parameters()),
     }
     assert len(paces)
+
+
+@pytest.mark.parametrize(
+    ("method", "precision"),
+    [*((method, "float32") for method in PUBLISHED), ("dpdm", "tf32"), ("dpdm", "bfloat16")],
+    ids=[*PUBLISHED, "dpdm-tf32", "dpdm-bfloat16"],
+)
+def test_expected_time_of_published_presets(method: str, precision: Any, figures: dict[str, Any]) -> None:
+    """By a rehearsal on drawn records of MNIST's size, step by step as the preset takes them."""
+    plan = experiment.make_plan(method, MNIST, preset="published")
+    expected = expectation_of(plan, measure(plan, PerformanceSettings(device=DEVICE, precision=precision), 0.0))
+    figures |= {f"seconds a step: {stage.stage}": round(stage.seconds / stage.steps, 4) for stage in expected.stages}
+    figures |= {"expected hours": round(expected.seconds / 3600, 2), "GiB": round(expected.peak_bytes / 2**30, 2)}
+    assert {stage.stage for stage in expected.stages} == {stage.name for stage in plan.releases}
+    assert expected.seconds > 0

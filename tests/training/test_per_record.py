@@ -4,6 +4,7 @@ import copy
 import random
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +19,8 @@ from workbench.training.per_record import PerRecordGradients
 from workbench.training.per_record.clipping import clip
 from workbench.training.per_record.contributions import DeferredGradient, StoredGradient, squared_norms
 from workbench.training.per_record.layers import RULES, has_rule
-from workbench.training.per_record.rules import Pass
+from workbench.training.per_record.rules import Pass, multiplies_exactly
+from workbench.training.state import PerformanceSettings
 
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-10}
 
@@ -324,6 +326,19 @@ def test_nothing_is_deferred_where_products_are_rounded_more_than_their_operands
     finally:
         torch.set_float32_matmul_precision(kept)
     assert deferred == [False, True, False, False]  # bias and weight
+
+
+@pytest.mark.parametrize(("precision", "exact"), [("float32", True), ("tf32", False), ("bfloat16", True)])
+def test_a_gpu_multiplies_float32_as_it_is_unless_told_otherwise(precision: Any, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = torch.device("cuda")
+    monkeypatch.setattr(PerformanceSettings, "torch_device", lambda _self: gpu)
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", exact)
+    torch.set_float32_matmul_precision("high" if exact else "highest")
+    try:
+        PerformanceSettings(precision=precision).set_products()
+        assert multiplies_exactly(gpu) == exact
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 def test_a_replaced_forward_is_refused() -> None:

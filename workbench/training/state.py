@@ -38,9 +38,10 @@ class PerformanceSettings(BaseModel):
         default=0, ge=0, description="Noisy images in one forward pass; 0 finds the largest that fits and is fast."
     )
     memory_limit_mib: int = Field(default=0, ge=0, description="Memory that a microbatch may take; 0 takes half of what is free.")
-    precision: Literal["float32", "bfloat16"] = Field(
+    precision: Literal["float32", "tf32", "bfloat16"] = Field(
         default="float32",
-        description="Of a diffusion network's passes. bfloat16 is for GPUs, and CPUs that have it; clipping and noise stay float32.",
+        description="Of a network's passes. tf32 rounds what a GPU multiplies to 10 bits; bfloat16 is for GPUs, and CPUs that have it. "
+        "Clipping and noise stay float32.",
     )
     channels_last: bool = Field(default=False, description="Keep a network's weights with channels last; often faster on a GPU.")
     compile: bool = Field(
@@ -61,6 +62,15 @@ class PerformanceSettings(BaseModel):
     def autocast(self, device: torch.device) -> torch.autocast:
         """The context that a network's forward passes run in, for `precision`."""
         return torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
+
+    def set_products(self) -> None:
+        """Have this process's GPU multiply float32 numbers as they are, or rounded where that is asked for; torch by itself rounds some.
+
+        Where they are not rounded, a sum of clipped gradients needs no gradient of each record (`per_record.rules.multiplies_exactly`).
+        """
+        if self.torch_device().type == "cuda":
+            torch.backends.cudnn.allow_tf32 = self.precision == "tf32"
+            torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
 
     @property
     def memory_format(self) -> torch.memory_format:
@@ -131,6 +141,10 @@ class State:
     planned: Mapping[str, Stage] = field(default_factory=dict)  # what a plan states of each stage, which trainers keep to
     group: dist.ProcessGroup | None = None  # whose ranks share each private batch
     public: str = ""  # digest of the public records that the fit goes by; empty before it has them, and where there are none
+
+    def __post_init__(self) -> None:
+        """Settle how this process multiplies."""
+        self.performance.set_products()
 
     @property
     def device(self) -> torch.device:
