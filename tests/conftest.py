@@ -19,6 +19,7 @@ pytest_plugins = [
     "support.slow_tier",
     "support.trained_once",
     "support.warm_kernels",
+    "support.warm_workers",
 ]
 
 LONG = ("tests/browser/", "tests/test_notebooks", "tests/runs/", "tests/server/")

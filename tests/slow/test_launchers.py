@@ -28,6 +28,7 @@ DEPENDS = [
     "workbench/runs/fitting.py",
     "workbench/runs/account.py",
     "tests/support/launchers.py",
+    "tests/support/submitit_launcher.py",
 ]
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
 SMALL = {"training.steps": 150, "training.batch_size": 64, "network.base_channels": 8, "network.num_res_blocks": 1}

@@ -11,13 +11,14 @@ import psutil
 import submitit
 from submitit.helpers import CommandFunction
 
+from workbench.jobs.identity import ProcessIdentity, identity_of, is_alive
 from workbench.jobs.launchers import Handle, Resources, Status
 from workbench.jobs.launchers.base import away_command
 from workbench.workspace import Workspace
 
 
 class Submitit:
-    """Handles hold the number of submitit's own process, of which the worker is a child."""
+    """Handles are the identity of submitit's own process, of which the worker is a child."""
 
     is_apart = True
 
@@ -32,8 +33,9 @@ class Submitit:
         executor.update_parameters(timeout_min=60, name=job_id)
         script = f"exec {shlex.join(away_command(log, attempt))} >> {shlex.quote(str(log))} 2>&1"
         job = executor.submit(CommandFunction(["bash", "-c", script]))
-        pid = int(job.job_id)
-        return {"pid": pid, "created": psutil.Process(pid).create_time()}
+        process = identity_of(int(job.job_id))  # and not psutil's time of its start, which moves where the clock is set
+        assert process is not None
+        return process.model_dump()
 
     def signal(self, process: Handle, number: signal.Signals, group: bool = False) -> bool:
         """To the worker; submitit's own processes end with it."""
@@ -47,12 +49,5 @@ class Submitit:
         return False
 
     def poll(self, processes: Sequence[Handle]) -> list[Status]:
-        """By the pid and the moment at which it began."""
-        return [Status.alive(self._lives(process)) for process in processes]
-
-    def _lives(self, process: Handle) -> bool:
-        try:
-            found = psutil.Process(process["pid"])
-            return found.create_time() == process["created"] and found.status() != psutil.STATUS_ZOMBIE
-        except psutil.Error:
-            return False
+        """By the identity of submitit's own process."""
+        return [Status.alive(is_alive(ProcessIdentity.model_validate(process))) for process in processes]
