@@ -25,7 +25,7 @@ from workbench.jobs.identity import ProcessIdentity, boot_identity, identity_of,
 from workbench.jobs.job import LAUNCH_SECONDS, STALE_SECONDS
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.observing import keep_exit, read_exit
-from workbench.jobs.registry import MIGRATIONS, registry, update
+from workbench.jobs.registry import registry, update
 from workbench.jobs.starting import start
 from workbench.locks import locked
 from workbench.plan import Plan
@@ -252,37 +252,6 @@ def test_a_registry_of_a_newer_version_is_left_alone() -> None:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(WorkbenchError, match="registry version"):
         RunStore(here())
-
-
-def test_a_registry_of_before_the_queue_is_brought_up_to_date(workbench_home: Path) -> None:
-    workbench_home.mkdir()
-    with sqlite3.connect(workbench_home / "runs.sqlite") as connection:
-        MIGRATIONS[0](connection)
-        row = (
-            "abcdefgh",
-            "t",
-            "",
-            "{}",
-            TRAINING.model_dump_json(),
-            "failed",
-            "",
-            0,
-            0,
-            "local",
-            None,
-            1,
-            0,
-            None,
-            7.5,
-            None,
-            None,
-            0,
-            None,
-        )
-        connection.execute(f"INSERT INTO jobs VALUES ({', '.join('?' * len(row))})", row)
-        connection.execute("PRAGMA user_version = 1")
-    job = Jobs(here()).get("abcdefgh")
-    assert (job.priority, job.turn, job.placed) == (0, 7.5, "")
 
 
 def _create_many(count: int) -> None:

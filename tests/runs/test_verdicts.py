@@ -3,13 +3,12 @@
 import csv
 import io
 import math
-import sqlite3
 
 import pytest
 from support.homes import here
 
 from workbench.errors import WorkbenchError
-from workbench.runs.verdicts import MIGRATIONS, Verdicts
+from workbench.runs.verdicts import Verdicts
 
 RUN = "abcdefgh"
 
@@ -85,11 +84,3 @@ def test_reviewers_have_verdicts_of_their_own_and_agree_beyond_chance() -> None:
     assert (undone.reviewer, undone.sample) == ("Ada", 9)
     assert len(verdicts.of(RUN, reviewer="Ben")) == 10
     assert next(csv.DictReader(io.StringIO(verdicts.export_csv(RUN))))["reviewer"] == "Ben"
-
-
-def test_a_file_of_verdicts_from_before_there_were_reviewers_is_read() -> None:
-    with sqlite3.connect(here().verdicts) as connection:
-        MIGRATIONS[0](connection)
-        connection.execute("INSERT INTO verdicts VALUES (1, ?, 2, 'fine', '', 1.0, 'default')", (RUN,))
-        connection.execute("PRAGMA user_version = 1")
-    assert Verdicts(here().verdicts).of(RUN)[2].reviewer == ""

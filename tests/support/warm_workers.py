@@ -81,6 +81,7 @@ def served(place: Path) -> Path:
         pass
     else:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")))}
+        environment.pop("WORKBENCH_HOME", None)  # it belongs to no home, whose end would be its own
         with Path(f"{place}.log").open("wb") as log:  # nobody's own output, which its reader would wait for
             command = [sys.executable, __file__, str(place)]
             subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

@@ -16,47 +16,27 @@ CREATE TABLE jobs (
     id TEXT PRIMARY KEY, task TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, terms TEXT NOT NULL,
     state TEXT NOT NULL, stage TEXT NOT NULL, step INTEGER NOT NULL, steps INTEGER NOT NULL, launcher TEXT NOT NULL, process TEXT,
     attempt INTEGER NOT NULL, resumed_at INTEGER NOT NULL, heartbeat REAL, created REAL NOT NULL, started REAL, finished REAL,
-    seconds_before REAL NOT NULL, error TEXT, UNIQUE (task, owner, request))
+    seconds_before REAL NOT NULL, error TEXT, priority INTEGER NOT NULL, turn REAL NOT NULL, placed TEXT NOT NULL,
+    bytes_needed INTEGER NOT NULL, reason TEXT NOT NULL, UNIQUE (task, owner, request))
 """
 RUNS = """
 CREATE TABLE runs (
     id TEXT PRIMARY KEY REFERENCES jobs (id), method TEXT NOT NULL, dataset TEXT NOT NULL, fingerprint TEXT NOT NULL,
     epsilon_spent REAL NOT NULL, settled INTEGER NOT NULL, delta REAL NOT NULL, claim TEXT NOT NULL, bound TEXT NOT NULL,
     config TEXT NOT NULL, plan TEXT NOT NULL, performance TEXT NOT NULL, device TEXT NOT NULL, seed TEXT, releasable INTEGER NOT NULL,
-    claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT, audit TEXT)
+    claim_only INTEGER NOT NULL, example INTEGER NOT NULL, parent TEXT, audit TEXT, charged TEXT NOT NULL, name TEXT NOT NULL,
+    note TEXT NOT NULL, tags TEXT NOT NULL, ends_early INTEGER NOT NULL)
 """
-QUEUE = (  # the order in which jobs wait, the device that each was given, and one row of what was set for all of them
-    "ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
-    "ALTER TABLE jobs ADD COLUMN turn REAL NOT NULL DEFAULT 0",
-    "ALTER TABLE jobs ADD COLUMN placed TEXT NOT NULL DEFAULT ''",
-    "UPDATE jobs SET turn = created",
-    "CREATE INDEX jobs_by_state ON jobs (state)",
+QUEUE = (  # one row of what was set for all jobs
     "CREATE TABLE queue (id INTEGER PRIMARY KEY CHECK (id = 1), paused INTEGER NOT NULL, cpu_runs INTEGER NOT NULL)",
     "INSERT INTO queue VALUES (1, 0, 1)",
 )
-COUNTS = ("ALTER TABLE runs ADD COLUMN charged TEXT NOT NULL DEFAULT '{}'",)  # the ledger's counts of the run, should the ledger be lost
-PAUSES = ("ALTER TABLE jobs ADD COLUMN bytes_needed INTEGER NOT NULL DEFAULT 0",)  # on the disk, of a paused job
-LABELS = (
-    "ALTER TABLE runs ADD COLUMN name TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '[]'",
-)
-LISTS = (  # whatever runs are filtered by, so that no row is read that is not shown
+LISTS = (  # whatever jobs and runs are filtered by, so that no row is read that is not shown
+    "CREATE INDEX jobs_by_state ON jobs (state)",
     "CREATE INDEX jobs_listed ON jobs (id, created, state, step)",
     "CREATE INDEX runs_listed ON runs (id, method, dataset, tags, json_extract(bound, '$.epsilon'))",
 )
-ENGINES = ("ALTER TABLE jobs ADD COLUMN reason TEXT NOT NULL DEFAULT ''",)  # why an engine has not started a job yet
-EARLY = ("ALTER TABLE runs ADD COLUMN ends_early INTEGER NOT NULL DEFAULT 0",)  # a run that was ended before its last step
-MIGRATIONS = (
-    statements(JOBS, RUNS),
-    statements(*QUEUE),
-    statements(*COUNTS),
-    statements(*PAUSES),
-    statements(*LABELS),
-    statements(*ENGINES),
-    statements(*LISTS),
-    statements(*EARLY),
-)  # what a run is stands apart from the life of the job that trains it
+MIGRATIONS = (statements(JOBS, RUNS, *QUEUE, *LISTS),)  # what a run is stands apart from the life of the job that trains it
 
 
 def registry(workspace: Workspace) -> Database:

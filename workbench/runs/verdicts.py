@@ -27,9 +27,8 @@ REMEDY = "Put a copy of it back, or move it away to start an empty one: the runs
 MIGRATIONS = (
     statements(
         """CREATE TABLE verdicts (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, sample INTEGER NOT NULL,
-           verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL, samples TEXT NOT NULL)"""
+           verdict TEXT NOT NULL, note TEXT NOT NULL, time REAL NOT NULL, samples TEXT NOT NULL, reviewer TEXT NOT NULL)"""
     ),
-    statements("ALTER TABLE verdicts ADD COLUMN reviewer TEXT NOT NULL DEFAULT ''"),
 )
 COLUMNS = "run, samples, sample, verdict, note, time, reviewer"
 LONGEST_NAME = 100

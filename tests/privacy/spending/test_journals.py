@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending import journals
 from workbench.privacy.spending.journals import Journal, journal_path, new_journal, read_journals, take_lease
 from workbench.privacy.spending.ledger import Ledger
-from workbench.privacy.spending.ledger_file import MIGRATIONS
 
 STEPS = 10
 STAGES = [Stage("public", None, "free", 5), Stage("train", GaussianDpEvent(1.0), "per_step", STEPS)]
@@ -223,16 +221,10 @@ def test_a_home_that_moves_takes_its_journals_along(folder: Path, tmp_path: Path
     assert counted() == (4, 1)
 
 
-@pytest.mark.parametrize("version", [0, 1])
-def test_a_ledger_that_was_put_back_learns_of_a_run_where_it_is_sent_again(folder: Path, version: int) -> None:
-    """The first version knew of no journals."""
+def test_a_ledger_that_was_put_back_learns_of_a_run_where_it_is_sent_again(folder: Path) -> None:
     taken(folder).charge("b", "train", 2, 4)
     here().ledger.unlink()
-    with closing(sqlite3.connect(here().ledger)) as connection:
-        for migration in MIGRATIONS[:version]:
-            migration(connection)
-        connection.execute(f"PRAGMA user_version = {version}")
-        connection.commit()
+    sqlite3.connect(here().ledger).close()
     assert not Ledger.knows_away(here().ledger, "run")
     Ledger(here().ledger).send_away("run", folder)
     assert counted() == (4, 1)

@@ -8,7 +8,7 @@ REMEDY = "Put a copy of it back. Without one, move it away to start an empty led
 TABLES = (
     """CREATE TABLE runs (run_id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, dataset TEXT NOT NULL, method TEXT NOT NULL,
        purpose TEXT NOT NULL, delta REAL NOT NULL, opened_at TEXT NOT NULL, closed_at TEXT, account TEXT NOT NULL,
-       public TEXT NOT NULL)""",
+       public TEXT NOT NULL, ended_early INTEGER NOT NULL DEFAULT 0)""",
     "CREATE INDEX runs_of_dataset ON runs (fingerprint)",
     "CREATE INDEX runs_of_account ON runs (account)",
     """CREATE TABLE stages (run_id TEXT NOT NULL REFERENCES runs (run_id), position INTEGER NOT NULL, name TEXT NOT NULL,
@@ -17,12 +17,10 @@ TABLES = (
        sampler_distance REAL NOT NULL, PRIMARY KEY (run_id, name))""",
     "CREATE TABLE budgets (account TEXT PRIMARY KEY, epsilon REAL NOT NULL, delta REAL NOT NULL, set_at TEXT NOT NULL)",
     "CREATE TABLE record_hashes (fingerprint TEXT PRIMARY KEY, hashes BLOB NOT NULL)",
-)
-JOURNALS = (  # runs with journals: the folder, from the ledger's on, and by stage what is counted while journals cannot be read
+    # runs with journals: the folder, from the ledger's on, and by stage what is counted while journals cannot be read
     "CREATE TABLE away (run_id TEXT PRIMARY KEY REFERENCES runs (run_id), folder TEXT NOT NULL, unread TEXT NOT NULL DEFAULT '{}')",
 )
-EARLY = ("ALTER TABLE runs ADD COLUMN ended_early INTEGER NOT NULL DEFAULT 0",)
-MIGRATIONS = (statements(*TABLES), statements(*JOURNALS), statements(*EARLY))
+MIGRATIONS = (statements(*TABLES),)
 
 
 def ledger_file(path: Path) -> Database:
