@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.training import nets
+from workbench import datasets
+from workbench import datasets
+from workbench import datasets
+from workbench import datasets
 from workbench.errors import WorkbenchError
 from workbench.networks import UNet, UNetConfig
 from workbench.training.per_record import PerRecordGradients
@@ -20,7 +24,11 @@ from workbench.training.per_record.clipping import clip
 from workbench.training.per_record.contributions import DeferredGradient, StoredGradient, squared_norms
 from workbench.training.per_record.layers import RULES, has_rule
 from workbench.training.per_record.rules import Pass, multiplies_exactly
-from workbench.training.state import PerformanceSettings
+from workbench.training.randomness import Randomness
+from workbench.training.randomness import Randomness
+from workbench.training.randomness import Randomness
+from workbench.training.randomness import Randomness
+from workbench.training.state import PerformanceSettings, State, State, State, State
 
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-10}
 
@@ -329,14 +337,17 @@ def test_nothing_is_deferred_where_products_are_rounded_more_than_their_operands
 
 
 @pytest.mark.parametrize(("precision", "exact"), [("float32", True), ("tf32", False), ("bfloat16", True)])
-def test_a_gpu_multiplies_float32_as_it_is_unless_told_otherwise(precision: Any, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_on_a_gpu_rounds_no_product_but_a_convolution_s_by_tf32(
+    precision: Any, exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gpu = torch.device("cuda")
     monkeypatch.setattr(PerformanceSettings, "torch_device", lambda _self: gpu)
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", exact)
-    torch.set_float32_matmul_precision("high" if exact else "highest")
+    torch.set_float32_matmul_precision("high")
     try:
-        PerformanceSettings(precision=precision).set_products()
+        State(datasets.facts("digits"), Randomness.from_seed(0), PerformanceSettings(precision=precision))
         assert multiplies_exactly(gpu) == exact
+        assert torch.get_float32_matmul_precision() == "highest", "clipped gradients are summed by a matrix product"
     finally:
         torch.set_float32_matmul_precision("highest")
 

@@ -40,8 +40,8 @@ class PerformanceSettings(BaseModel):
     memory_limit_mib: int = Field(default=0, ge=0, description="Memory that a microbatch may take; 0 takes half of what is free.")
     precision: Literal["float32", "tf32", "bfloat16"] = Field(
         default="float32",
-        description="Of a network's passes. tf32 rounds what a GPU multiplies to 10 bits; bfloat16 is for GPUs, and CPUs that have it. "
-        "Clipping and noise stay float32.",
+        description="Of a network's passes. tf32 rounds what a GPU's convolutions multiply to 10 bits; bfloat16 is for GPUs, and CPUs "
+        "that have it. Clipping and noise stay float32.",
     )
     channels_last: bool = Field(default=False, description="Keep a network's weights with channels last; often faster on a GPU.")
     compile: bool = Field(
@@ -64,13 +64,14 @@ class PerformanceSettings(BaseModel):
         return torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
     def set_products(self) -> None:
-        """Have this process's GPU multiply float32 numbers as they are, or rounded where that is asked for; torch by itself rounds some.
+        """Have this process's GPU multiply float32 numbers as they are; convolutions may round them where `precision` is tf32.
 
-        Where they are not rounded, a sum of clipped gradients needs no gradient of each record (`per_record.rules.multiplies_exactly`).
+        Torch rounds convolutions by default. Matrix products are never rounded: one sums the clipped gradients, and rounding could make
+        a record's part longer than the clipping norm. Without rounding, `per_record.rules.multiplies_exactly` allows ghost norms.
         """
         if self.torch_device().type == "cuda":
             torch.backends.cudnn.allow_tf32 = self.precision == "tf32"
-            torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
+            torch.set_float32_matmul_precision("highest")
 
     @property
     def memory_format(self) -> torch.memory_format:
@@ -143,7 +144,7 @@ class State:
     public: str = ""  # digest of the public records that the fit goes by; empty before it has them, and where there are none
 
     def __post_init__(self) -> None:
-        """Settle how this process multiplies."""
+        """Set how this process multiplies on a GPU."""
         self.performance.set_products()
 
     @property
