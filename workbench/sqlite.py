@@ -102,7 +102,8 @@ class Database:
             version = version_of(connection)
         if version > len(self.migrations):
             raise WorkbenchError(
-                f"Expected {self.name} version {len(self.migrations)} in {self.path}, got {version}. Update the workbench."
+                f"Expected {self.name} version {len(self.migrations)} in {self.path}, got {version}. "
+                "Another version of the workbench wrote it: open it with that one, or take another home."
             )
         return version
 
