@@ -14,9 +14,6 @@ from torch import nn
 
 from tests.training import nets
 from workbench import datasets
-from workbench import datasets
-from workbench import datasets
-from workbench import datasets
 from workbench.errors import WorkbenchError
 from workbench.networks import UNet, UNetConfig
 from workbench.training.per_record import PerRecordGradients
@@ -25,10 +22,7 @@ from workbench.training.per_record.contributions import DeferredGradient, Stored
 from workbench.training.per_record.layers import RULES, has_rule
 from workbench.training.per_record.rules import Pass, multiplies_exactly
 from workbench.training.randomness import Randomness
-from workbench.training.randomness import Randomness
-from workbench.training.randomness import Randomness
-from workbench.training.randomness import Randomness
-from workbench.training.state import PerformanceSettings, State, State, State, State
+from workbench.training.state import PerformanceSettings, State
 
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-10}
 

@@ -33,7 +33,8 @@ def test_a_new_target_takes_less_than_a_second(method: str, facts: DatasetFacts,
         meaning.tradeoff_frame.__wrapped__(dumps(plan))
         return time.process_time() - start
 
-    targets = (9.7, 9.6, 9.5, 9.4, 9.3, 9.2, 9.1, 9.05)  # each is new; what else runs on a shared machine lengthens CPU time too, but not of all of them
+    # each is new; what else runs on a shared machine lengthens CPU time too, but not of all of them
+    targets = (9.7, 9.6, 9.5, 9.4, 9.3, 9.2, 9.1, 9.05)
     assert any(seconds(epsilon) < 2 * limit for epsilon in targets)
 
 
