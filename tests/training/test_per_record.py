@@ -331,9 +331,7 @@ def test_nothing_is_deferred_where_products_are_rounded_more_than_their_operands
 
 
 @pytest.mark.parametrize(("precision", "exact"), [("float32", True), ("tf32", False), ("bfloat16", True)])
-def test_a_fit_on_a_gpu_rounds_no_product_but_a_convolution_s_by_tf32(
-    precision: Any, exact: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fit_on_a_gpu_rounds_no_product_but_a_convolution_s_by_tf32(precision: Any, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = torch.device("cuda")
     monkeypatch.setattr(PerformanceSettings, "torch_device", lambda _self: gpu)
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", exact)
