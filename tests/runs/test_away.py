@@ -1,30 +1,36 @@
 """Runs whose workers cannot reach the home: what they are told, what they tell, who may write, and what is counted."""
 
+import errno
 import json
 import os
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from support.homes import here
-from support.launchers import KilledError, Line, after_step, kill
+from support.launchers import KilledError, Line, Nowhere, after_step, kill
 
 from workbench import runs
 from workbench.errors import WorkbenchError
 from workbench.files import READ_ONLY
-from workbench.jobs import control
+from workbench.jobs import control, room
 from workbench.jobs.away.post import PREEMPTED, Post
 from workbench.jobs.job import AT_WORK
-from workbench.jobs.launchers import Status
+from workbench.jobs.launchers import LAUNCHERS, Resources, Status
+from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import tend
 from workbench.plan import Plan
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
+from workbench.tasks import worker
+from workbench.tasks.measuring import Evaluate
 from workbench.training.state import load_saved
 
 Make = Callable[..., Run]
@@ -147,6 +153,71 @@ def test_one_question_for_many_jobs(sent: Make, line: Line) -> None:
     line.asked = 0
     assert {run.state for run in RunStore(here()).list()} == {"pending"}
     assert (line.asked, len(made)) == (1, 3)
+
+
+def test_a_clone_trains_where_the_first_did_with_what_was_asked_for_it(sent: Make, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = sent("nonprivate", resources=Resources(minutes=7))
+    jobs = Jobs(here())
+    again = runs.clone(here(), first.id)
+    assert (again.launcher, again.state, jobs.get(again.id).terms.asked.minutes) == ("line", "pending", 7)
+    more = runs.clone(here(), first.id, resources=Resources(minutes=9))
+    assert (more.launcher, jobs.get(more.id).terms.asked.minutes) == ("line", 9)
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    here_instead = runs.clone(here(), first.id, on="local")
+    assert (here_instead.launcher, jobs.get(here_instead.id).terms.asked.minutes) == ("local", 0)
+    assert len(line.waiting) == 3
+
+
+def test_what_is_no_training_stays_where_the_registry_is(sent: Make, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sent("nonprivate")
+    assert line.do() == 0
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
+    measure = Evaluate().begin(here(), run.id, {})
+    assert control.cancel(here(), measure.id, 0.0).state in {"cancelled", "cancelling"}
+    Jobs(here()).beat(measure.id, measure.attempt, state="cancelled")
+    with pytest.raises(WorkbenchError, match=r"is no training .* Resume it without `--on`"):
+        runs.resume(here(), measure.id, on="line")
+    assert Jobs(here()).get(measure.id).launcher == "local"
+
+
+def test_a_full_disk_elsewhere_pauses_the_run_until_its_folder_has_room(
+    sent: Make, line: Line, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quick_plan: PlanMaker, train_here: Make
+) -> None:
+    monkeypatch.setenv("WORKBENCH_SHARED", str(tmp_path / "shared"))
+    run = sent("nonprivate")
+    has_room, looked_at, waited = [False], set[Path](), []
+    whole = Post.report
+
+    def look(folder: Path, needed: int) -> bool:
+        assert needed >= room.LEAST_BYTES
+        looked_at.add(folder)
+        return has_room[0]
+
+    def report(self: Post, job: dict[str, Any], of_run: dict[str, Any] | None, ended: bool = False, durable: bool = False) -> None:
+        if ended and len(waited) < 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        whole(self, job, of_run, ended, durable)
+
+    def fill() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(room, "has_room", look)
+    with monkeypatch.context() as patched:
+        patched.setattr(Post, "report", report)
+        patched.setattr(worker, "time", SimpleNamespace(time=time.time, sleep=waited.append))
+        after_step(3, fill, patched)
+        assert line.do() == 0
+    paused = now(run)
+    assert (paused.state, len(waited)) == ("paused", 2), "its last word waits for room too"
+    shared = (tmp_path / "shared" / run.id).resolve()
+    assert f"are free in {shared}" in str(paused.error)
+    tend(here())
+    assert (now(run).state, looked_at) == ("paused", {shared}), "the home's disk is another"
+    has_room[0] = True
+    tend(here())
+    assert now(run).state == "pending"
+    assert line.do() == 0
+    assert_same_model(now(run), train_here(quick_plan("nonprivate"), seed=3))
 
 
 def test_cancelled_in_the_line_and_at_work(sent: Make, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:

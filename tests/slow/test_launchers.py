@@ -2,13 +2,14 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import psutil
 import pytest
 import torch
-from support.clusters import until
+from support.clusters import has_ray, has_slurm, ray, slurm, until
 from support.homes import here
 from support.launchers import Elsewhere
 from support.submitit_launcher import Submitit
@@ -27,22 +28,31 @@ DEPENDS = [
     "workbench/tasks/**",
     "workbench/runs/fitting.py",
     "workbench/runs/account.py",
+    "tests/support/clusters/**",
     "tests/support/launchers.py",
     "tests/support/submitit_launcher.py",
 ]
 SPEED = PerformanceSettings(device="cpu", num_threads=1)
 SMALL = {"training.steps": 150, "training.batch_size": 64, "network.base_channels": 8, "network.num_res_blocks": 1}
 CONTRACT = {"elsewhere": Elsewhere, "submitit": Submitit}
+CLUSTERS: dict[str, tuple[Callable[[], bool], Callable[[], AbstractContextManager[object]]]] = {
+    "slurm": (has_slurm, slurm),
+    "ray": (has_ray, ray),
+}
 
 
-@pytest.fixture(params=["local", *CONTRACT])
+@pytest.fixture(params=["local", *CONTRACT, *CLUSTERS])
 def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     torch.set_num_threads(1)
     monkeypatch.setenv("WORKBENCH_CHECKPOINT_SECONDS", "0.5")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     if request.param in CONTRACT:
         monkeypatch.setitem(LAUNCHERS, request.param, CONTRACT[request.param]())
-    return request.param
+    is_there, cluster = CLUSTERS.get(request.param, (lambda: True, nullcontext))
+    if not is_there():
+        pytest.skip(f"{request.param} cannot be set up on this machine")
+    with cluster():
+        yield request.param
 
 
 def launched(on: str, method: str = "nonprivate", resources: Resources | None = None, **settings: Any) -> Run:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.homes import here
-from support.launchers import Here, Nowhere
+from support.launchers import Here, Line, Nowhere
 
 import workbench
 from workbench.cli import main
@@ -21,7 +22,7 @@ from workbench.jobs import control
 from workbench.jobs.heartbeat import StoppedError, StopSignal
 from workbench.jobs.launchers import LAUNCHERS, Resources
 from workbench.jobs.lifecycle import Jobs
-from workbench.jobs.queue import orders
+from workbench.jobs.queue import orders, passing
 from workbench.measured import WRITTEN
 from workbench.privacy.spending.ledger import Ledger
 from workbench.recipes.lines import Recipe, load_recipe
@@ -30,8 +31,10 @@ from workbench.runs.fitting import FitAttempt
 from workbench.runs.homes import set_read_only
 from workbench.runs.lengths import lengths
 from workbench.runs.store import RunStore
+from workbench.sweeps import children
 from workbench.sweeps.children import SweepAttempt
 from workbench.sweeps.kept import KeptSweep
+from workbench.sweeps.price import price
 from workbench.tasks import sweeping
 from workbench.tasks.sweeping import Sweep
 
@@ -140,6 +143,34 @@ def test_runs_of_a_sweep_train_where_it_says_and_are_measured_here(monkeypatch: 
     assert {job.launcher for job in Jobs(here()).all() if not job.terms.trains} == {"local"}
     asked.begin()
     assert KeptSweep.keep(here(), asked.recipe).launcher()["on"] == "local", "as it was asked last"
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_an_engine_is_asked_once_for_all_runs_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, questions = Line(), []
+    monkeypatch.setitem(LAUNCHERS, "engine", engine)
+    monkeypatch.setattr(passing, "ensure_process", lambda _workspace: None)
+
+    def do_one(_seconds: float) -> None:
+        questions.append(engine.asked)
+        if engine.waiting:
+            engine.do()
+        engine.asked = 0
+
+    monkeypatch.setattr(children, "time", SimpleNamespace(sleep=do_one))
+    asked = small(seeds=3)
+    assert len(asked.recipe.seeded_runs) == 6
+    asked.begin(on="engine")
+    assert len(asked.results) == 6
+    assert max(questions[1:]) <= 4, "a look at all runs, the begin of a measure, and the queue: no question a run"
+
+
+def test_devices_that_this_machine_lacks_are_those_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "engine", Line())
+    recipe = small(performance={"device": "cuda:63"}).recipe
+    with pytest.raises(WorkbenchError, match="cuda"):
+        price(here(), recipe)
+    assert price(here(), recipe, "engine").new == 2
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import JobId, Json, Now, On, Priority, RunId, Settings, Wait, Yes, parse_settings
+from workbench.cli.options import Ask, JobId, Json, Now, OnAgain, Priority, RunId, Settings, Wait, Yes, parse_resources, parse_settings
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -157,7 +157,7 @@ def cancel(run_id: JobId, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(run_id: JobId, wait: Wait = False, now: Now = False, on: On = None) -> None:
+def resume(run_id: JobId, wait: Wait = False, now: Now = False, on: OnAgain = None) -> None:
     """Go on, in its turn, with a paused, cancelled, failed or lost run from its checkpoint, or another job; prints {"run": ID} last."""
     from workbench import runs
     from workbench.cli.launched import finish_launch
@@ -180,7 +180,16 @@ def finish(run_id: RunId, wait: Wait = False, yes: Annotated[bool, typer.Option(
 
 
 @app.command()
-def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes = False, now: Now = False, priority: Priority = 0) -> None:
+def clone(
+    run_id: RunId,
+    settings: Settings = None,
+    wait: Wait = False,
+    yes: Yes = False,
+    now: Now = False,
+    priority: Priority = 0,
+    on: OnAgain = None,
+    ask: Ask = None,
+) -> None:
     """Start a new run with another's plan, --set replacing fields; the last line is {"run": ID}."""
     from workbench import runs
     from workbench.cli.launched import finish_launch
@@ -191,7 +200,8 @@ def clone(run_id: RunId, settings: Settings = None, wait: Wait = False, yes: Yes
     plan = runs.cloned_plan(RunStore(Workspace.default()).get(run_id), changed)
     loaded = plan.request.place.load(plan.facts)
     ask_again(plan, loaded, yes)
-    finish_launch(runs.clone(Workspace.default(), run_id, changed, loaded, priority, now), wait)
+    resources = parse_resources(ask) if ask else None
+    finish_launch(runs.clone(Workspace.default(), run_id, changed, loaded, priority, now, on, resources), wait)
 
 
 @app.command()

@@ -89,6 +89,10 @@ On = Annotated[
     str | None,
     typer.Option("--on", metavar="ENGINE", help="Where it trains: local, slurm or ray; WORKBENCH_LAUNCHER by default, else local."),
 ]
+OnAgain = Annotated[
+    str | None,
+    typer.Option("--on", metavar="ENGINE", help="Where it trains now: local, slurm or ray; by default where it did before."),
+]
 Ask = Annotated[
     list[str] | None,
     typer.Option("--ask", metavar="KEY=NUMBER", help="What an engine is asked for: gpus, cpus, memory (MiB), minutes."),

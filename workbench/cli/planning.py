@@ -41,7 +41,7 @@ from workbench.cli.plan_output import print_plan
 from workbench.cli.request_options import RequestOptions, with_request_options
 from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
 from workbench.escaping import terminal
-from workbench.jobs.launchers import LAUNCHERS, chosen_launcher
+from workbench.jobs.launchers import chosen_launcher, has_machines
 from workbench.serialization import jsonable
 from workbench.workspace import Workspace
 
@@ -224,7 +224,7 @@ def train(
 
     speed = parse_performance(device, performance)
     launcher, resources = chosen_launcher(on), parse_resources(ask)
-    if not LAUNCHERS[launcher].is_apart:
+    if not has_machines(launcher):
         speed.torch_device()
     request = asked_for.of()
     loaded = read_whole(request) if request.place.path else None

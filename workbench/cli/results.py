@@ -7,7 +7,20 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.measures import by_protocol, with_ways
-from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, Releasable, RunId, Samples, check_target
+from workbench.cli.options import (
+    Ask,
+    Features,
+    Json,
+    MeasuredOn,
+    Num,
+    On,
+    Public,
+    Releasable,
+    RunId,
+    Samples,
+    check_target,
+    parse_resources,
+)
 from workbench.cli.output import print_fields, print_json, print_table, progress_bar, reading_bar, warn
 from workbench.cli.result_rows import baseline_rows, releasable_part, releasable_results, result_rows, ways_rows
 from workbench.cli.takes import check_canaries, check_denoiser
@@ -237,6 +250,8 @@ def reproduce(
             help="Take runs of the same plan, finished or to go on with, for new ones, and results that --out's file has.",
         ),
     ] = False,
+    on: On = None,
+    ask: Ask = None,
     releasable: Releasable = False,
     as_json: Json = False,
 ) -> None:
@@ -252,7 +267,7 @@ def reproduce(
     rows = pieces.results_of(loaded, out) if reuse and out is not None else []
     known = {(row["name"], row["seed"]) for row in rows}
     with progress_bar(loaded.title) as progress:
-        for result in made(loaded, Workspace.default(), reuse=reuse, progress=progress, known=known):
+        for result in made(loaded, Workspace.default(), reuse=reuse, progress=progress, known=known, on=on, resources=parse_resources(ask)):
             rows = pieces.merged_results(loaded, rows, [releasable_part(result) if releasable else result])
             if out is not None:
                 pieces.write(loaded, rows, out)

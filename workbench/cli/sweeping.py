@@ -108,7 +108,7 @@ def sweep(
     )
     try:
         recipe = grid.recipe(title)
-        cost = price(Workspace.default(), recipe)
+        cost = price(Workspace.default(), recipe, on)
     except WorkbenchError as error:
         if len(methods) > 1 and str(error).startswith("Unknown field"):
             raise WorkbenchError(f"{error} {OF_ONE}") from None

@@ -1,10 +1,11 @@
 """The life of a job, written once for every task: registered, started, at work, ended, or found dead."""
 
+import json
 import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
@@ -140,10 +141,11 @@ class Jobs:
         """Find out what became of the jobs at work."""
         self.all_seen(self._select(f"WHERE {IN_USE}"))
 
-    def at_work(self, ids: Sequence[str]) -> list[Job]:
-        """Those jobs of which these are the ids, as they are now."""
-        wanted = set(ids)
-        return self.all_seen([job for job in self._select(f"WHERE {IN_USE}") if job.id in wanted]) if wanted else []
+    def named(self, ids: Iterable[str]) -> dict[str, Job]:
+        """The jobs of which these are the ids, as they are now, by id; each launcher is asked once. Unknown ones are not there."""
+        wanted = list(ids)
+        jobs = self._select("WHERE id IN (SELECT value FROM json_each(?))", json.dumps(wanted)) if wanted else []
+        return {job.id: job for job in self.all_seen(jobs)}
 
     def paused_jobs(self) -> list[Job]:
         """The jobs that wait for room on the disk, in their order."""

@@ -18,7 +18,7 @@ from workbench.files import write_text_atomically
 from workbench.jobs.away.post import News
 from workbench.jobs.away.sending import away_folder, hear
 from workbench.jobs.job import AT_WORK, LAUNCH_SECONDS, STALE_SECONDS, Job
-from workbench.jobs.launchers import LAUNCHERS, Status
+from workbench.jobs.launchers import LAUNCHERS, Status, has_machines
 from workbench.serialization import dumps
 from workbench.workspace import Workspace
 
@@ -53,8 +53,7 @@ def changes_of(workspace: Workspace, job: Job, status: Status | None) -> Changes
         return None
     if job.process is None or status is None:
         return (_dead(job), {}) if _silence(job) > LAUNCH_SECONDS else None
-    launcher = LAUNCHERS.get(job.launcher)
-    if launcher is not None and launcher.is_apart:
+    if has_machines(job.launcher):
         return _elsewhere(workspace, job, status)
     is_over = status.state == "ended" or (status.state == "unknown" and _silence(job) > STALE_SECONDS and not _is_held(workspace, job))
     if not is_over:
@@ -66,8 +65,7 @@ def changes_of(workspace: Workspace, job: Job, status: Status | None) -> Changes
 def to_record(workspace: Workspace, job: Job, status: Status | None) -> Changes:
     """What `changes_of` says, once all else that is to know of it does; to be recorded in the transaction that read the job."""
     of_job, of_run = changes_of(workspace, job, status) or ({}, {})
-    launcher = LAUNCHERS.get(job.launcher)
-    if of_job and launcher is not None and launcher.is_apart:
+    if of_job and has_machines(job.launcher):
         of_run = hear(workspace, job, of_job, of_run)
     return of_job, of_run
 

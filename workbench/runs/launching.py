@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import AccountWarning, BudgetWarning, WorkbenchError
 from workbench.jobs import control
 from workbench.jobs.job import RESUMABLE, Job, Terms
-from workbench.jobs.launchers import LAUNCHERS, Resources, chosen_launcher
+from workbench.jobs.launchers import Resources, chosen_launcher, has_machines
+from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.queue.passing import submit
 from workbench.jobs.starting import start
 from workbench.privacy.spending.ledger import Ledger
@@ -91,7 +92,7 @@ def register(
 
     performance = performance or PerformanceSettings()
     launcher = chosen_launcher(on)
-    is_apart = LAUNCHERS[launcher].is_apart
+    is_apart = has_machines(launcher)
     device = performance.device if is_apart else performance.torch_device()  # the engine's machine has another than this one
     check_trainable(plan)
     place = plan.request.place if dataset is None else dataset_of_plan(plan, dataset)
@@ -160,13 +161,16 @@ def account_warning(workspace: Workspace, plan: "Plan", loaded: "Dataset") -> st
 def resume(workspace: Workspace, job_id: str, at_once: bool = False, on: str | None = None) -> Job:
     """Have a cancelled, failed or lost job go on from what it has kept, in its turn or `at_once`; returns at once.
 
-    A run whose plan no longer holds is refused. It goes on where it was, or by the launcher `on`.
+    A run whose plan no longer holds is refused. It goes on where it was, or by the launcher `on`; what is no training stays here, where
+    the registry is.
     """
     job = control.resumable(workspace, job_id)
+    if on is not None and not job.terms.trains:
+        raise WorkbenchError(f"{job_id} is no training ({job.terms.title}): it stays on this machine. Resume it without `--on`.")
     if job.terms.trains:
         run = RunStore(workspace).change(job_id, RESUMABLE, "resumed", ends_early=False)
         run.plan.check()
-        if LAUNCHERS[chosen_launcher(on or job.launcher)].is_apart:
+        if has_machines(chosen_launcher(on or job.launcher)):
             open_account(workspace, run, dataset_of(workspace, run))
     return control.resume(workspace, job_id, at_once, on)
 
@@ -184,16 +188,21 @@ def clone(
     loaded: "Dataset | None" = None,
     priority: int = 0,
     at_once: bool = False,
+    on: str | None = None,
+    resources: Resources | None = None,
 ) -> Run:
     """Launch a new run with the plan, dataset and device of another, `settings` (dotted field names) over those it was given.
 
-    Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied.
+    Changed values keep the target epsilon: the bound is calibrated anew. A seed is not copied. It trains where the other did, with the
+    same resources asked for, unless `on` or `resources` say otherwise.
     """
     from workbench.training.state import PerformanceSettings
 
     run = RunStore(workspace).get(run_id)
     performance = PerformanceSettings.model_validate(run.performance)
+    job = Jobs(workspace).get(run_id)
     turn: dict[str, Any] = {"priority": priority, "at_once": at_once}
+    turn |= {"on": on or job.launcher, "resources": resources or (job.terms.asked if on in (None, job.launcher) else None)}
     return launch(workspace, cloned_plan(run, settings), performance=performance, parent=run_id, loaded=loaded, **turn)
 
 

@@ -178,7 +178,7 @@ class RunStore:
 
         Each launcher is asked once.
         """
-        lives = {job.id: job for job in self._jobs.at_work([run.id for run in runs if run.state in AT_WORK])}
+        lives = self._jobs.named(run.id for run in runs if run.state in AT_WORK)
         return [self._with_job_state(run, lives.get(run.id)) for run in runs]
 
     def _with_job_state(self, run: Run, life: Job | None) -> Run:

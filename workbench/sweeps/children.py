@@ -13,7 +13,7 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.jobs import control
 from workbench.jobs.job import ENDED, Job
-from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.lifecycle import Jobs, unknown
 from workbench.jobs.queue.passing import look_after
 from workbench.locks import locked
 from workbench.recipes.lines import Recipe
@@ -42,6 +42,11 @@ class Child:
     result: dict[str, Any] | None = None
     failure: str = ""
     share: float = field(default=0.0)
+
+    @property
+    def job_id(self) -> str:
+        """The job that is at work for it: the one that measures it, else the one that trains it; empty before either."""
+        return self.measuring_job or ("" if self.run is None else self.run.id)
 
     @property
     def is_over(self) -> bool:
@@ -91,9 +96,10 @@ class SweepAttempt:
         self._begin(child_runs)
         self._take_results(child_runs)
         while not all(child.is_over for child in child_runs):
+            jobs = self._jobs.named(child.job_id for child in child_runs if not child.is_over)
             for child in child_runs:
                 if not child.is_over:
-                    self._look(child, child_runs)
+                    self._look(child, jobs.get(child.job_id), child_runs)
             self._tell_how_far(child_runs)
             if not all(child.is_over for child in child_runs):
                 look_after(self.workspace)
@@ -133,11 +139,12 @@ class SweepAttempt:
             if child.run is not None and child.run.state == "done":
                 child.result = kept.get((child.setup.line.name, child.run.id))
 
-    def _look(self, child: Child, child_runs: list[Child]) -> None:
-        """Where a child stands now: in training, in measuring, or over."""
+    def _look(self, child: Child, job: Job | None, child_runs: list[Child]) -> None:
+        """Where a child stands now, given its job: in training, in measuring, or over."""
         assert child.run is not None  # or it would have failed
         try:
-            job = self._jobs.get(child.measuring_job or child.run.id)
+            if job is None:
+                raise unknown(child.job_id)
             child.share = TRAINED + (1 - TRAINED) * job.share if child.measuring_job else TRAINED * job.share
             if job.state in ENDED:
                 what = f"its {job.terms.title} ({job.id})" if child.measuring_job else f"run {job.id}"

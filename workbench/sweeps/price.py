@@ -95,18 +95,20 @@ class Price(BaseModel):
         return f"Settings tuned on test records overfit to them: choose on {other}, and judge once on {self.dataset}."
 
 
-def price(workspace: Workspace, recipe: Recipe) -> Price:
-    """The price of a sweep as the registry, the ledger and the paces of this machine are now; refuses what could not be trained."""
-    return price_of(workspace, recipe, startable_runs(workspace, recipe))
+def price(workspace: Workspace, recipe: Recipe, on: str | None = None) -> Price:
+    """The price of a sweep as the registry, the ledger and the paces of this machine are now; refuses what could not be trained by the
+    launcher `on`.
+    """
+    return price_of(workspace, recipe, startable_runs(workspace, recipe, on))
 
 
-def startable_runs(workspace: Workspace, recipe: Recipe) -> list[Child]:
-    """The runs of a sweep, each of which could start; WorkbenchError for the first that could not."""
+def startable_runs(workspace: Workspace, recipe: Recipe, on: str | None = None) -> list[Child]:
+    """The runs of a sweep, each of which the launcher `on` could start; WorkbenchError for the first that could not."""
     from workbench import training_data
     from workbench.plan import check_trainable
     from workbench.recipes.reproducing import check
 
-    check(recipe, workspace)
+    check(recipe, workspace, on)
     child_runs = children(workspace, recipe)
     for plan in {child.setup.line.name: child.setup.plan for child in child_runs}.values():
         check_trainable(plan)

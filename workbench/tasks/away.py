@@ -28,6 +28,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.fitting import follow
 from workbench.runs.store import RunStore
 from workbench.tasks import worker
+from workbench.tasks.log import forgiving_log
 from workbench.workspace import KEY, Workspace
 
 PREFIX = "workbench-away-"
@@ -45,7 +46,8 @@ def main(folder: Path, attempt: int) -> int:
         if post is None:
             follow(workspace, RunStore(workspace).get(order.job["id"]))
             return 0
-        return worker.work(workspace, order.job["id"], attempt, stop)
+        with forgiving_log(sys.stdout, sys.stderr):
+            return worker.work(workspace, order.job["id"], attempt, stop)
 
 
 def joined_rank() -> int:

@@ -6,6 +6,7 @@ import sqlite3
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -19,7 +20,7 @@ from workbench.jobs.launchers.local import Local
 from workbench.jobs.lifecycle import Jobs
 from workbench.jobs.observing import forget_exit, keep_exit
 from workbench.jobs.queue.passing import ensure_process
-from workbench.jobs.room import paused_fields
+from workbench.jobs.room import paused_fields, places
 from workbench.locks import locked
 from workbench.tasks import TASKS
 from workbench.tasks.log import forgiving_log
@@ -64,7 +65,7 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
         if not stop.taken_over:
             record(workspace, job, progress, outcome, stop)
             if post is not None:
-                return report_end(workspace, post, job_id, outcome["state"])
+                return report_end(workspace, post, job_id, outcome["state"], stop)
     except sqlite3.Error as error:  # whoever looks finds it dead, and this in its log
         print(f"The registry could not be told how it ended: {error}.", flush=True)
         return 1
@@ -74,19 +75,24 @@ def work(workspace: Workspace, job_id: str, attempt_number: int | None, stop: St
 
 
 def record(workspace: Workspace, job: Job, progress: Progress, outcome: dict[str, Any], stop: StopSignal) -> None:
-    """Tell the registry how an attempt ended. That one lacked room may have to wait until there is some; a signal ends that."""
+    """Tell the registry how an attempt ended."""
     folder, is_here = job.folder(workspace), Post.of_home(workspace) is None
     with suppress(OSError):  # the registry may yet hear of it
         if is_here:
             far: dict[str, Any] = {"stage": progress.stage, "step": progress.step, "finished": time.time()}
             keep_exit(folder, job.attempt, far | outcome)
+    told_once_there_is_room(lambda: TASKS[job.task].beat(workspace, job, progress, **outcome, finished=time.time()), outcome["state"], stop)
+    forget_exit(folder)
+
+
+def told_once_there_is_room(tell: Callable[[], object], state: JobState, stop: StopSignal) -> None:
+    """Have the end of an attempt told; that one lacked room waits until there is some for its word too, or until it is to stop."""
     while True:
         try:
-            TASKS[job.task].beat(workspace, job, progress, **outcome, finished=time.time())
-            forget_exit(folder)
+            tell()
             return
-        except sqlite3.Error as error:
-            if outcome["state"] != "paused" or stop or not full_disk(error):
+        except (OSError, sqlite3.Error) as error:
+            if state != "paused" or stop or not full_disk(error):
                 raise
             time.sleep(ROOM_SECONDS)
 
@@ -101,12 +107,13 @@ def exchange_heartbeat(workspace: Workspace, post: Post | None, job_id: str, sta
     return "cancelling" if post.is_cancelled() else state
 
 
-def report_end(workspace: Workspace, post: Post, job_id: str, state: JobState) -> int:
+def report_end(workspace: Workspace, post: Post, job_id: str, state: JobState, stop: StopSignal) -> int:
     """Tell a post how the attempt ended; returns the exit code. One that was signalled without a word of its owner's has not ended."""
     if post.is_taken_over():
         return PREEMPTED
     is_preempted = state == "cancelled" and not post.is_cancelled()
-    post.report(*rows_of(workspace, job_id), ended=not is_preempted, durable=True)
+    rows = rows_of(workspace, job_id)
+    told_once_there_is_room(lambda: post.report(*rows, ended=not is_preempted, durable=True), state, stop)
     return PREEMPTED if is_preempted else int(state == "failed")
 
 
@@ -132,7 +139,10 @@ def attempt(workspace: Workspace, job: Job, progress: Progress, stop: StopSignal
         traceback.print_exc()
         if words := full_disk(error):
             why = str(error) if isinstance(error, WorkbenchError) else words
-            return {"state": "cancelled"} if stop else paused_fields(workspace, why, TASKS[job.task].bytes_needed(workspace, job))
+            if stop:
+                return {"state": "cancelled"}
+            folders = places(workspace, job, is_apart=Post.of_home(workspace) is not None)
+            return paused_fields(folders, why, TASKS[job.task].bytes_needed(workspace, job))
         return {"state": "failed", "error": _sentence(error)}
 
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+import pytest
 from pages.reading import text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
+from support.launchers import Line, Nowhere
 
+from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
+from workbench.jobs.queue import passing
 from workbench.runs.store import RunStore
 from workbench.sweeps.kept import KeptSweep
 
@@ -47,6 +51,25 @@ def test_a_sweep_is_launched_once_its_cost_has_been_shown(open_page: OpenPage) -
     assert list(shown["runs"]) == [2, 2]
     app.button(key="train_sweep_cost").click().run()
     assert app.button(key="train_sweep_launch").label == "Measure what is missing"
+
+
+def test_runs_and_sweeps_train_where_the_page_is_told(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAUNCHERS, "slurm", Line())
+    monkeypatch.setattr(passing, "ensure_process", lambda _workspace: None)
+    before = {run.id for run in RunStore(here()).list()}
+    app = filled(open_page)
+    assert app.selectbox(key="train_on").options == ["local", "slurm"]
+    app.selectbox(key="train_on").set_value("slurm")
+    app.number_input(key="train_epsilon").set_value(3.0).run()
+    app.button(key="train_launch").click().run()
+    assert not app.exception
+    assert [run.launcher for run in RunStore(here()).list() if run.id not in before] == ["slurm"]
+    monkeypatch.setitem(LAUNCHERS, "local", Nowhere())  # the sweep's job is not carried out
+    app.button(key="train_sweep_cost").click().run()
+    app.button(key="train_sweep_launch").click().run()
+    assert not app.exception
+    (kept,) = KeptSweep.all(here())
+    assert kept.launcher()["on"] == "slurm"
 
 
 def test_another_form_hides_the_cost_and_what_is_wrong_is_said(open_page: OpenPage) -> None:

@@ -8,7 +8,7 @@ from workbench.jobs.launchers.local import Local
 from workbench.jobs.launchers.ray import Ray
 from workbench.jobs.launchers.slurm import Slurm
 
-__all__ = ["DEFAULT", "LAUNCHERS", "Handle", "Launcher", "Resources", "Status", "chosen_launcher", "worker_command"]
+__all__ = ["DEFAULT", "LAUNCHERS", "Handle", "Launcher", "Resources", "Status", "chosen_launcher", "has_machines", "worker_command"]
 
 LAUNCHERS: dict[str, Launcher] = {"local": Local(), "slurm": Slurm(), "ray": Ray()}
 
@@ -19,3 +19,9 @@ def chosen_launcher(name: str | None = None) -> str:
     if words := choose(name, LAUNCHERS, "launcher").missing():
         raise WorkbenchError(words)
     return name
+
+
+def has_machines(name: str) -> bool:
+    """Whether the launcher called so is an engine with machines of its own (`Launcher.is_apart`); one that is no longer known is not."""
+    launcher = LAUNCHERS.get(name)
+    return launcher is not None and launcher.is_apart

@@ -7,10 +7,11 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.jobs.job import Job
+from workbench.jobs.launchers import has_machines
 from workbench.jobs.launchers.detach import start_apart
 from workbench.jobs.lifecycle import Jobs, change
 from workbench.jobs.queue import settings
-from workbench.jobs.queue.places import assign, runs_apart
+from workbench.jobs.queue.places import assign
 from workbench.jobs.room import wake
 from workbench.jobs.starting import claim, launch, waiting_again
 from workbench.locks import take
@@ -80,7 +81,7 @@ def anyone_waits(workspace: Workspace) -> bool:
     with jobs.database.transaction("DEFERRED") as connection:
         waiting, working = jobs.active_within(connection)
         waits = not settings.stored_settings(connection).paused and bool(waiting)
-    return waits or any(runs_apart(job) for job in working) or bool(jobs.paused_jobs())
+    return waits or any(has_machines(job.launcher) for job in working) or bool(jobs.paused_jobs())
 
 
 def ensure_process(workspace: Workspace) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from workbench.jobs.job import Job
-from workbench.jobs.launchers import LAUNCHERS
+from workbench.jobs.launchers import has_machines
 
 BESIDE = 0.5  # the room beside the runs of the CPU, in runs
 PAUSED = "the queue is paused"
@@ -41,7 +41,7 @@ def assign(waiting: Sequence[Job], at_work: Sequence[Job], room: Room) -> list[T
     """
     taken = UsedPlaces(room)
     for job in at_work:
-        if not runs_apart(job):
+        if not has_machines(job.launcher):
             taken.add(job, job.placed or job.terms.device)
     return [taken.turn(job) for job in waiting]
 
@@ -101,13 +101,7 @@ class UsedPlaces:
 
 def needs_nothing(job: Job) -> bool:
     """Whether a job never waits: it takes no place here, as an engine has it, or it only waits for other jobs or gives way to all."""
-    return runs_apart(job) or (job.terms.cpu_share == 0 and not on_gpu(job.terms.device))
-
-
-def runs_apart(job: Job) -> bool:
-    """Whether an engine with machines and a line of its own has the job."""
-    launcher = LAUNCHERS.get(job.launcher)
-    return launcher is not None and launcher.is_apart
+    return has_machines(job.launcher) or (job.terms.cpu_share == 0 and not on_gpu(job.terms.device))
 
 
 def on_gpu(device: str) -> bool:

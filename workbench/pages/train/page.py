@@ -61,9 +61,10 @@ def plan_form() -> None:
     plan = show_plan(choices, settings, public)
     if plan is not None:
         show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
-    launch_button(None if plan is None else LaunchRequest(plan, performance, seed, audit, place_choice()), PREFIX)
+    place = place_choice()
+    launch_button(None if plan is None else LaunchRequest(plan, performance, seed, audit, place), PREFIX)
     with st.expander("Sweep: several methods, epsilons, settings and seeds", expanded=False):
-        sweep_form(choices, performance, SWEEP_PREFIX)
+        sweep_form(choices, performance, place, SWEEP_PREFIX)
 
 
 def watch_section(launched: str | None) -> None:

@@ -18,31 +18,31 @@ from workbench.ui.formats import duration, number
 from workbench.workspace import Workspace
 
 HOW = (
-    "Every method at every epsilon with every combination of settings, once a seed, on the dataset and at the delta chosen above, in turn. "
+    "Every method at every epsilon with every combination of settings, once a seed, in turn: dataset, delta and place are those above. "
     "Asked for again, a sweep goes on with what is missing. `workbench sweep` does the same."
 )
 
 
-def sweep_form(chosen: Choices, performance: dict[str, Any], prefix: str) -> None:
-    """The form; the cost on demand, as composing many runs takes seconds; a launch once it has been shown."""
+def sweep_form(chosen: Choices, performance: dict[str, Any], place: str | None, prefix: str) -> None:
+    """The form; the cost on demand, as composing many runs takes seconds; a launch, by the launcher `place`, once it has been shown."""
     st.caption(HOW)
     try:
         grid = _grid(chosen, performance, prefix)
     except WorkbenchError as error:
         st.error(prose(error))
         return
-    kept, grid_text = f"{prefix}price", "" if grid is None else grid.model_dump_json()
+    kept, asked = f"{prefix}price", "" if grid is None else f"{grid.model_dump_json()} {place}"
     if st.button("Show what it costs", key=f"{prefix}cost", icon=":material/payments:", disabled=grid is None) and grid is not None:
         with errors_shown(), st.spinner("Composing all runs …"):
-            st.session_state[kept] = (grid_text, price(Workspace.default(), grid.recipe()))
+            st.session_state[kept] = (asked, price(Workspace.default(), grid.recipe(), place))
     shown, cost = st.session_state.get(kept, ("", None))
-    if grid is None or shown != grid_text:
+    if grid is None or shown != asked:
         return
     _show(cost)
     label = f"Launch {cost.new + cost.going_on} runs" if cost.spends else "Measure what is missing"
     if st.button(label, key=f"{prefix}launch", type="primary", icon=":material/play_arrow:"):
         with errors_shown():
-            job = sweeping.begin(Workspace.default(), grid.recipe())
+            job = sweeping.begin(Workspace.default(), grid.recipe(), place)
             del st.session_state[kept]
             st.session_state[f"{prefix}choice"] = job.id
             st.rerun()
