@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import JobId, Json, Now, On, Priority, RunId, Settings, Wait, Yes, parse_settings
+from workbench.cli.options import JobId, Json, Now, Priority, RunId, Settings, Wait, Yes, parse_settings
 from workbench.cli.output import bounds_of, describe_value, moment, print_fields, print_json, print_table, run_values
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
@@ -157,7 +157,14 @@ def cancel(run_id: JobId, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(run_id: JobId, wait: Wait = False, now: Now = False, on: On = None) -> None:
+def resume(
+    run_id: JobId,
+    wait: Wait = False,
+    now: Now = False,
+    on: Annotated[
+        str | None, typer.Option("--on", metavar="ENGINE", help="Where it goes on: local, slurm or ray; by default where it was.")
+    ] = None,
+) -> None:
     """Go on, in its turn, with a paused, cancelled, failed or lost run from its checkpoint, or another job; prints {"run": ID} last."""
     from workbench import runs
     from workbench.cli.launched import finish_launch
