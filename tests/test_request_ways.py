@@ -16,7 +16,7 @@ from workbench.cli.commands import app
 from workbench.datasets.reference import DatasetRef
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.planning import make_plan
-from workbench.recipes.lines import RecipeRun
+from workbench.recipes.lines import RecipeRun, load_recipe
 from workbench.request import Request
 from workbench.runs.scripts import command_line, notebook, script
 from workbench.runs.store import RunStore
@@ -63,22 +63,29 @@ def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
     return Request.of(dataset=DatasetRef.parse(place, **reading), **case)
 
 
-def arguments(asked: Request) -> list[str]:
-    """The command line that a person would write."""
+def beside_settings(asked: Request) -> dict[str, Any]:
+    """The options that a person would write, but for those of settings; None is left out."""
     place = asked.place
     named = {
         "--dataset": place.text,
         **{f"--{name.replace('_', '-')}": text for name, text in place.texts.items()},
         "--preset": asked.preset,
     }
-    named |= {"--epsilon": asked.epsilon, "--delta": asked.delta, "--target": asked.target, "--split-seed": place.split_seed or None}
-    values = [word for name, value in named.items() if value is not None for word in (name, str(value))]
+    return named | {"--epsilon": asked.epsilon, "--delta": asked.delta, "--target": asked.target, "--split-seed": place.split_seed or None}
+
+
+def spelled(options: dict[str, Any]) -> list[str]:
+    return [word for name, value in options.items() if value is not None for word in (name, str(value))]
+
+
+def arguments(asked: Request) -> list[str]:
+    """The command line that a person would write."""
     settings = [
         word
         for name, value in asked.settings.items()
         for word in ("--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}")
     ]
-    return ["plan", asked.method, *values, *settings, "--json"]
+    return ["plan", asked.method, *spelled(beside_settings(asked)), *settings, "--json"]
 
 
 def planned(arguments: list[str], text: str | None = None) -> Request:
@@ -105,6 +112,17 @@ def test_a_line_of_a_recipe(asked: Request) -> None:
     written = {f"dataset_{name}" if name == "name" else name: text for name, text in place.texts.items()}
     flat = json.loads(asked.text) | {"name": "a line", "dataset": place.text, "split_seed": place.split_seed, **written}
     assert RecipeRun.model_validate(flat).request.text == asked.text
+
+
+def test_a_sweep_of_one_line(asked: Request, tmp_path: Path) -> None:
+    """Its options are those of a plan, but for one name; a value of its settings is JSON, as commas part them."""
+    options = beside_settings(asked)
+    settings = [word for name, value in asked.settings.items() for word in ("--set", f"{name}={json.dumps(value)}")]
+    command = [asked.method, *spelled({"--epsilons": options.pop("--epsilon"), **options}), *settings]
+    path = tmp_path / "sweep.json"
+    CliRunner().invoke(app, ["sweep", *command, "--dry-run", "--out", str(path)], catch_exceptions=False)
+    (line,) = load_recipe(str(path)).runs
+    assert line.request.text == asked.text
 
 
 def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:

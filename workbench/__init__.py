@@ -10,8 +10,9 @@
 Names are loaded on first use: `import workbench` is quick, and `workbench.privacy` needs no torch.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
     from workbench import privacy
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.tasks.sweeping import sweep
     from workbench.workspace import Workspace
 
-_HOME_OF = {
+_NAMES = {
     "DATASETS": "datasets",
     "Dataset": "datasets",
     "DatasetFacts": "datasets",
@@ -68,15 +69,4 @@ __all__ = [
     "sweep",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load the module that defines a public name on first use."""
-    if name == "privacy":
-        return import_module("workbench.privacy")
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
-    return getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, __all__, names=_NAMES, modules={"privacy": "privacy"})

@@ -41,6 +41,19 @@ def test_equal_requests_have_one_identity_and_others_another() -> None:
     assert len(found - {asked}) == 4
 
 
+def test_epsilons_that_the_paper_claims_are_another_sweep() -> None:
+    """Asked of the bound, nothing is written of it: a sweep from before there was a choice keeps its identity."""
+    claimed, proved = (grid(methods=("dp-merf",), target=target).recipe() for target in ("claim", "bound"))
+    assert [(line.name, line.request.target) for line in claimed.runs] == [
+        ("dp-merf, claimed epsilon 1", "claim"),
+        ("dp-merf, claimed epsilon 10", "claim"),
+    ]
+    assert [line.model_dump(exclude_defaults=True) for line in proved.runs] == [
+        {"name": f"dp-merf, epsilon {epsilon}", "method": "dp-merf", "dataset": "digits", "epsilon": epsilon} for epsilon in (1, 10)
+    ]
+    assert identity(proved) == identity(grid(methods=("dp-merf",)).recipe()) != identity(claimed)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -50,6 +63,7 @@ def test_equal_requests_have_one_identity_and_others_another() -> None:
         ({"settings": {"training.steps": (5,)}}, "Unknown field of"),  # class-moments has no training
         ({"settings": {"mst:sets": ("a",)}}, "Unknown method of this sweep 'mst'"),
         ({"repeats": 300}, "Expected at most 1000 runs in a sweep, got 1200"),
+        ({"target": "audit"}, "The sweep cannot be planned. target"),
         ({"num_samples": 1}, "The sweep cannot be planned. num_samples"),
     ],
 )

@@ -7,14 +7,14 @@ import typer
 
 from workbench.cli.options import Json, Performance, parse_performance
 from workbench.cli.output import describe_value, line_width, print_fields, print_json, print_table
-from workbench.cli.request_options import RequestOptions, with_request_options
+from workbench.cli.request_options import RequestOptions, with_options
 from workbench.workspace import Workspace
 
 app = typer.Typer()
 
 
 @app.command("dry-run")
-@with_request_options
+@with_options
 def dry_run(
     asked_for: RequestOptions,
     seed: Annotated[int, typer.Option(help="Of the drawn records and of the training; other seeds show the spread.", min=0)] = 0,

@@ -38,7 +38,7 @@ from workbench.cli.output import (
     warn,
 )
 from workbench.cli.plan_output import print_plan
-from workbench.cli.request_options import RequestOptions, with_request_options
+from workbench.cli.request_options import RequestOptions, with_options
 from workbench.cli.starting import ask_again, seed_warning, spends, with_epsilon
 from workbench.escaping import terminal
 from workbench.jobs.launchers import chosen_launcher, has_machines
@@ -139,7 +139,7 @@ def _print_check(file: Path, declared: str, epsilon: float) -> None:
 
 
 @app.command()
-@with_request_options
+@with_options
 def plan(
     asked_for: RequestOptions,
     num_records: Annotated[int | None, typer.Option(help="In the place of --dataset: the number of training records.")] = None,
@@ -200,7 +200,7 @@ def epsilon(
 
 
 @app.command()
-@with_request_options
+@with_options
 def train(
     asked_for: RequestOptions,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",

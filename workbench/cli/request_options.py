@@ -1,12 +1,15 @@
-"""The options of a request, declared once: `plan` and `train` take them in the place of a value that says what is asked for."""
+"""The options of a request, declared once: commands take them in the place of a value that says what is asked for.
+
+A sweep, which has several methods, epsilons and values of settings, takes the groups that it has in common with one request.
+"""
 
 import sys
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from workbench.cli.options import (
     Classes,
@@ -37,12 +40,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RequestOptions:
-    """What the options of a request say: a field an option, in the order in which `--help` lists them."""
+class ReadingOptions:
+    """How a dataset is read."""
 
-    method: MethodName = None
-    request: RequestFile = None
-    dataset: DatasetPlace = None
     name: OwnName = None
     resize: Resize = None
     classes: Classes = None
@@ -50,12 +50,35 @@ class RequestOptions:
     label: Label = None
     declared: Declared = None
     held_out: HeldOut = None
-    epsilon: Epsilon = None
+
+    def of(self, place: str) -> "DatasetRef":
+        """The dataset at a place, read so."""
+        from workbench.datasets.reference import DatasetRef
+
+        return DatasetRef.parse(place, **vars(self))
+
+
+@dataclass(frozen=True)
+class ConfiguredOptions:
+    """What a method is planned with beside an epsilon and settings, of which a request has one and a sweep several."""
+
     delta: Delta = None
+    target: TargetName = "bound"
     preset: PresetName = "default"
     public: PublicImages = None
+
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """What the options of a request say: a field an option or a group of them, in the order in which `--help` lists them."""
+
+    method: MethodName = None
+    request: RequestFile = None
+    dataset: DatasetPlace = None
+    reading: ReadingOptions = ReadingOptions()
+    epsilon: Epsilon = None
+    configured: ConfiguredOptions = ConfiguredOptions()
     settings: Settings = None
-    target: TargetName = "bound"
 
     def of(self, by_hand: "DatasetFacts | None" = None) -> "Request":
         """The request of a file (- for standard input), or that of METHOD, a dataset and the options; never of both.
@@ -72,41 +95,59 @@ class RequestOptions:
             where = place or by_hand
             if self.method is None or where is None:
                 raise WorkbenchError("Expected METHOD and --dataset, or --request with a file.")
-            target: Literal["bound", "claim"] = self.target
-            values: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "preset": self.preset, "target": target}
-            made = Request.of(self.method, where, **values, settings=parse_settings(self.settings))
-            return with_public(made, self.public) if self.public else made
+            values = asdict(self.configured)
+            public = values.pop("public")
+            made = Request.of(self.method, where, epsilon=self.epsilon, settings=parse_settings(self.settings), **values)
+            return with_public(made, public) if public else made
         if by_hand or self != RequestOptions(request=self.request):
             raise WorkbenchError("Give --request, or METHOD and its options, not both.")
         return Request.parse(sys.stdin.read() if self.request == "-" else text_of(Path(self.request)))
 
     def place(self) -> "DatasetRef | None":
         """The dataset that options name, or None."""
-        from workbench.datasets.reference import DatasetRef
-
-        how = (self.name, self.resize, self.classes, self.split_seed, self.label)
         if self.dataset is not None:
-            return DatasetRef.parse(self.dataset, *how, declared=self.declared, held_out=self.held_out)
-        if any((*how, self.declared, self.held_out)):
+            return self.reading.of(self.dataset)
+        if self.reading != ReadingOptions():
             raise WorkbenchError("Expected --dataset beside the options that say how it is read.")
         return None
 
 
-def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose first parameter is a `RequestOptions`, with the options of a request in that one's place."""
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options of a group in the place of each parameter that is one, as `RequestOptions`; groups may have groups."""
     hints = get_type_hints(command, include_extras=True)
-    first, *others = signature(command).parameters.values()
-    own = [parameter.replace(annotation=hints[parameter.name]) for parameter in others]
-    named = get_type_hints(RequestOptions, include_extras=True)
-    kind = Parameter.POSITIONAL_OR_KEYWORD
-    options = [Parameter(field.name, kind, default=field.default, annotation=named[field.name]) for field in fields(RequestOptions)]
-    assert hints[first.name] is RequestOptions
-    assert all(option.default is not MISSING for option in options)
+    own = [parameter.replace(annotation=hints[parameter.name]) for parameter in signature(command).parameters.values()]
+    options = list(_flat(own))
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(RequestOptions(**{option.name: given.pop(option.name) for option in options}), **given)
+        command(**_values(own, given))
 
-    setattr(run, "__signature__", signature(command).replace(parameters=[*options, *own]))  # noqa: B010 - a function has no such field by its type
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*options, *own)} | {"return": None}
+    setattr(run, "__signature__", Signature(options))  # noqa: B010 - a function has no such field by its type
+    run.__annotations__ = {option.name: option.annotation for option in options} | {"return": None}
     return run
+
+
+def _fields(group: Any) -> list[Parameter]:
+    named = get_type_hints(group, include_extras=True)
+    return [Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=named[field.name]) for field in fields(group)]
+
+
+def _is_group(annotation: Any) -> bool:
+    return is_dataclass(annotation)
+
+
+def _flat(parameters: Iterable[Parameter]) -> Iterator[Parameter]:
+    """Each parameter, or those of the group that it is."""
+    for parameter in parameters:
+        if _is_group(parameter.annotation):
+            yield from _flat(_fields(parameter.annotation))
+        else:
+            yield parameter.replace(kind=Parameter.KEYWORD_ONLY)
+
+
+def _values(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of each parameter, a group's made of its options'."""
+    return {
+        parameter.name: kind(**_values(_fields(kind), given)) if _is_group(kind := parameter.annotation) else given[parameter.name]
+        for parameter in parameters
+    }

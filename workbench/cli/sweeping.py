@@ -8,26 +8,17 @@ import typer
 
 from workbench.cli.options import (
     Ask,
-    Classes,
-    Declared,
-    Delta,
-    HeldOut,
     Json,
-    Label,
     On,
-    OwnName,
     Performance,
-    PresetName,
-    PublicImages,
     Releasable,
-    Resize,
-    SplitSeed,
     Wait,
     check_target,
     parse_performance,
     parse_resources,
 )
 from workbench.cli.output import describe_value, print_fields, print_json, print_table, progress_bar, warn
+from workbench.cli.request_options import ConfiguredOptions, ReadingOptions, with_options
 from workbench.cli.result_rows import releasable_results
 from workbench.cli.starting import at_terminal
 from workbench.errors import WorkbenchError
@@ -49,7 +40,9 @@ OF_ONE = "A field that only one of the methods has: `--set METHOD:KEY=...`, as d
 
 
 @app.command()
+@with_options
 def sweep(
+    *,
     methods: Annotated[list[str], typer.Argument(metavar="METHOD...", help="Names of methods; `workbench methods` lists them.")],
     dataset: Annotated[str, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")],
     epsilons: Annotated[str | None, typer.Option("--epsilons", help="Target epsilons between commas, as 0.2,1,10.")] = None,
@@ -59,16 +52,8 @@ def sweep(
     metrics: Annotated[str | None, typer.Option("--metrics", help="Measures between commas; the picture shows the first.")] = None,
     num: Annotated[int | None, typer.Option("--num", help="Samples that are measured of each run.", min=2)] = None,
     title: Annotated[str, typer.Option("--title", help="What the sweep is called.")] = "",
-    name: OwnName = None,
-    resize: Resize = None,
-    classes: Classes = None,
-    split_seed: SplitSeed = 0,
-    label: Label = None,
-    declared: Declared = None,
-    held_out: HeldOut = None,
-    delta: Delta = None,
-    preset: PresetName = "default",
-    public: PublicImages = None,
+    reading: ReadingOptions,
+    configured: ConfiguredOptions,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     performance: Performance = None,
     on: On = None,
@@ -83,7 +68,6 @@ def sweep(
 
     Asked for again it goes on: what is done is skipped, what failed is tried again. The last line is {"sweep": ID}.
     """
-    from workbench.datasets.reference import DatasetRef
     from workbench.recipes import pieces
     from workbench.sweeps.grid import Grid, choices, numbers
     from workbench.sweeps.price import price
@@ -94,17 +78,15 @@ def sweep(
     speed = parse_performance(device, performance).model_dump(exclude_defaults=True)
     grid = Grid.of(
         methods=tuple(methods),
-        dataset=DatasetRef.parse(dataset, name, resize, classes, split_seed, label, declared=declared, held_out=held_out),
+        dataset=reading.of(dataset),
         epsilons=(None,) if epsilons is None else numbers(epsilons, "epsilons"),
         settings=choices(settings or ()),
         seeds=tuple(range(seeds)),
         repeats=repeats,
-        delta=delta,
-        preset=preset,
-        public=public,
         metrics=None if metrics is None else tuple(part.strip() for part in metrics.split(",") if part.strip()),
         num_samples=num,
         performance=speed,
+        **vars(configured),
     )
     try:
         recipe = grid.recipe(title)

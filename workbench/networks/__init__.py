@@ -3,9 +3,9 @@
 Networks are loaded on first use, so that their configurations need no torch.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from workbench.lazy import lazy_names
 from workbench.networks.config import UNETS, CriticConfig, TableNetworkConfig, UNetConfig, default_unet
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.networks.table_denoiser import TableDenoiser
     from workbench.networks.unet import UNet
 
-_HOME_OF = {
+_NAMES = {
     "MLP": "classifiers",
     "SmallCNN": "classifiers",
     "Critic": "critic",
@@ -64,9 +64,4 @@ __all__ = [
     "wide_resnet",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load the module that defines a network on first use."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+__getattr__, __dir__ = lazy_names(__name__, __all__, names=_NAMES)

@@ -3,8 +3,9 @@
 Public names are loaded on first use, so that importing the package is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
     from workbench.privacy.accounting import events
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _MODULES = {
     "audit": "attacks.audit",
     "events": "accounting.events",
-    "ledger": "spending.ledger",
     "pac": "not_dp.pac",
     "per_instance": "not_dp.per_instance",
     "tradeoff": "attacks.tradeoff",
@@ -77,15 +77,4 @@ __all__ = [
     "zero_out",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load the module that defines a public name on first use."""
-    if name in _MODULES:
-        return import_module(f"{__name__}.{_MODULES[name]}")
-    if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *_MODULES])
+__getattr__, __dir__ = lazy_names(__name__, __all__, names=_NAMES, modules=_MODULES)

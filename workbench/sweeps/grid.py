@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError, choose, first_complaint
+from workbench.privacy.accounting.values import Target
 from workbench.recipes.lines import Recipe, RecipeRun
 from workbench.request import Request
 
@@ -22,7 +23,8 @@ class Grid(BaseModel):
     """Every method at every epsilon with every combination of settings, `repeats` times, or once a seed.
 
     `settings` has the values of each field of a configuration by dotted name; `METHOD:` before the name leaves the other methods as
-    they are. An epsilon of None leaves what the method configures. `metrics` None takes all that need not be named.
+    they are. An epsilon of None leaves what the method configures; `target` says what the others are. `metrics` None takes all that
+    need not be named.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,6 +36,7 @@ class Grid(BaseModel):
     seeds: tuple[int, ...] = ()
     repeats: int = Field(default=1, ge=1)
     delta: float | None = None
+    target: Target = "bound"
     preset: str = "default"
     public: str | None = None
     metrics: tuple[str, ...] | None = None
@@ -75,13 +78,18 @@ class Grid(BaseModel):
         given |= {"seeds": self.seeds} if self.seeds else {"repeats": self.repeats}
         for method in dict.fromkeys(self.methods):
             for epsilon, settings in product(dict.fromkeys(self.epsilons), self._combinations(method)):
-                yield RecipeRun.of(_name(method, epsilon, settings), self._request(method, epsilon, settings), **given)
+                yield RecipeRun.of(self._name(method, epsilon, settings), self._request(method, epsilon, settings), **given)
+
+    def _name(self, method: str, epsilon: float | None, settings: Mapping[str, Any]) -> str:
+        """A line's name, which tells it from every other of its sweep, and a claimed epsilon from a bound."""
+        at = [] if epsilon is None else [f"{'claimed ' if self.target == 'claim' else ''}epsilon {epsilon:g}"]
+        return ", ".join([method, *at, *(f"{name} {_word(value)}" for name, value in settings.items())])
 
     def _request(self, method: str, epsilon: float | None, settings: Mapping[str, Any]) -> Request:
         from workbench.planning import with_public
 
-        values: dict[str, Any] = {"preset": self.preset, "epsilon": epsilon, "delta": self.delta, "settings": settings}
-        request = Request.of(method, self.dataset, **values)
+        beside: dict[str, Any] = {"preset": self.preset, "delta": self.delta, "target": self.target}
+        request = Request.of(method, self.dataset, epsilon=epsilon, settings=settings, **beside)
         return with_public(request, self.public) if self.public else request
 
     def _combinations(self, method: str) -> Iterator[dict[str, Any]]:
@@ -95,12 +103,6 @@ class Grid(BaseModel):
                 own[name] = list({json.dumps(value): value for value in values}.values())
         for values in product(*own.values()):
             yield dict(zip(own, values, strict=True))
-
-
-def _name(method: str, epsilon: float | None, settings: Mapping[str, Any]) -> str:
-    """A line's name, which tells it from every other of its sweep."""
-    at = [] if epsilon is None else [f"epsilon {epsilon:g}"]
-    return ", ".join([method, *at, *(f"{name} {_word(value)}" for name, value in settings.items())])
 
 
 def _word(value: Any) -> str:
