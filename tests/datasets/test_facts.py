@@ -1,4 +1,4 @@
-"""The public facts about a dataset: what they refuse, what the fingerprint takes in, and facts kept by an earlier version."""
+"""The public facts about a dataset: what they refuse, what the fingerprint takes in, and whose size can be another."""
 
 from dataclasses import replace
 from typing import Any

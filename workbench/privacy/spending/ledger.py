@@ -156,7 +156,7 @@ class Ledger:
         if not path.exists():
             return False
         database = ledger_file(path)
-        database.prepare()  # it may have been put back from before there were journals
+        database.prepare()  # the file may be empty yet
         with database.connected() as connection:
             return connection.execute("SELECT 1 FROM away WHERE run_id = ?", (run_id,)).fetchone() is not None
 
@@ -269,7 +269,7 @@ class Ledger:
         return min(budgets_here, key=lambda budget: (budget.epsilon, budget.delta), default=None)
 
     def budgets(self) -> dict[str, tuple[float, float]]:
-        """Epsilon and delta of every budget, by the account (or, from before there were names, the fingerprint) it was set for."""
+        """Epsilon and delta of every budget, by the account or fingerprint it was set for."""
         with self._database.transaction("DEFERRED") as connection:
             rows = connection.execute("SELECT account, epsilon, delta FROM budgets ORDER BY epsilon DESC, delta DESC").fetchall()
         return {records_of(account): (epsilon, delta) for account, epsilon, delta in rows}  # of several the strictest
