@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.tables import unnamed_columns
 
 from workbench.datasets import Dataset, DatasetFacts, load
 from workbench.errors import WorkbenchError
-from workbench.records import TableKind
 
 KEY = b"of an installation"
 FACTS = DatasetFacts(
-    name="people", kind=TableKind.of_sizes((3, 2)), num_records=40, classes=("a", "b", "c"), attributes={"age": ("young", "old")}
+    name="people", kind=unnamed_columns((3, 2)), num_records=40, classes=("a", "b", "c"), attributes={"age": ("young", "old")}
 )
 
 

@@ -21,8 +21,6 @@ from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending
 from workbench.privacy.spending.whose import account_name, records_of
 
 if TYPE_CHECKING:
-    from dp_accounting import dp_event
-
     from workbench.privacy.accounting.stages import Stage
 
 Purpose = Literal["training", "tuning", "sampling"]
@@ -180,12 +178,6 @@ class Ledger:
     def spent(self, run_id: str) -> list[StageSpending]:
         """What a run has spent, stage by stage in order, free stages included."""
         return list(self.entry(run_id).stages)
-
-    def spent_event(self, run_id: str) -> "dp_event.DpEvent":
-        """The event of what a run has spent so far."""
-        from workbench.privacy.accounting.stages import compose
-
-        return compose(self.entry(run_id).paid_stages())
 
     def epsilon_spent(self, run_id: str, delta: float) -> PrivacyValue:
         """The bound of what a run has spent so far, under the relation that its own stages allow."""
