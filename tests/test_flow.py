@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import workbench
 
 PACKAGE = Path(workbench.__file__).parent
@@ -100,15 +102,72 @@ def circles(imports: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     return []
 
 
-def test_no_modules_import_one_another_in_a_circle() -> None:
-    known = dict(modules())
+def given_on(known: Mapping[str, Path]) -> dict[str, str]:
+    """Names that a package's `__init__` takes from elsewhere, by what they are called in the package."""
+    return {
+        f"{name}.{alias.asname or alias.name}": f"{node.module}.{alias.name}".removeprefix("workbench.")
+        for name, path in known.items()
+        if path.name == "__init__.py"
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def imports_between(known: Mapping[str, Path]) -> dict[str, set[str]]:
+    """The other modules that each module's imports load: the one that is named, the one that a name given on is from, and packages.
+
+    Whoever imports a module loads the `__init__` of every package that it lies in; those that both lie in are left out.
+    """
+    elsewhere = given_on(known)
 
     def home(name: str) -> str:
         while name and name not in known:
             name = name.rpartition(".")[0]
         return name
 
-    assert circles({name: {home(other) for other in imported(path)} - {"", name} for name, path in modules()}) == []
+    def loaded(by: str, name: str) -> Iterator[str]:
+        for place in (home(name), home(origin(name))):
+            yield place
+            yield from (above for above in packages(place) if above in known and not by.startswith(f"{above}."))
+
+    def origin(name: str) -> str:
+        while name not in known and name in elsewhere:
+            name = elsewhere[name]
+        return name
+
+    return {name: {one for other in imported(path) for one in loaded(name, other)} - {"", name} for name, path in known.items()}
+
+
+def packages(name: str) -> Iterator[str]:
+    """The packages that a module lies in, the innermost first."""
+    while name := name.rpartition(".")[0]:
+        yield name
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    assert circles(imports_between(dict(modules()))) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["from workbench.shop import price", "from workbench.shop.names import NAME", "import workbench.shop.names"]
+)
+def test_an_import_loads_what_the_package_s_init_imports(tmp_path: Path, line: str) -> None:
+    texts = {
+        "shop/__init__.py": "from workbench.shop.prices import price",
+        "shop/prices.py": "def price():\n    from workbench.till import take",
+        "shop/names.py": "NAME = 1",
+        "till.py": line,
+    }
+    known = {}
+    for file, text in texts.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+        known[file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")] = tmp_path / file
+    (found,) = circles(imports_between(known))
+    assert {"till", "shop.prices"} <= set(found)
+    (tmp_path / "till.py").write_text("")
+    assert circles(imports_between(known)) == []
 
 
 def test_a_circle_is_found() -> None:

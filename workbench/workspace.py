@@ -51,7 +51,7 @@ class Workspace:
     def open(cls, home: Path, data: Path | None = None) -> Self:
         """The workspace in folder `home`, made if it is not there; its datasets lie in `data`, or in its own folder of that name.
 
-        A folder that other accounts could read, as earlier versions left it, is closed to them with all that is in it.
+        A folder that other accounts could read, as a copy or an unpacked archive may be, is closed to them with all that is in it.
         """
         try:
             make_private_folder(home)

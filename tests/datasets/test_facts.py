@@ -1,18 +1,18 @@
-"""The public facts about a dataset: what they refuse, what the fingerprint takes in, and facts kept by an earlier version."""
+"""The public facts about a dataset: what they refuse, what the fingerprint takes in, and whose size can be another."""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from support.tables import unnamed_columns
 
 from workbench.datasets import Dataset, DatasetFacts, load
 from workbench.errors import WorkbenchError
-from workbench.records import TableKind
 
 KEY = b"of an installation"
 FACTS = DatasetFacts(
-    name="people", kind=TableKind.of_sizes((3, 2)), num_records=40, classes=("a", "b", "c"), attributes={"age": ("young", "old")}
+    name="people", kind=unnamed_columns((3, 2)), num_records=40, classes=("a", "b", "c"), attributes={"age": ("young", "old")}
 )
 
 

@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from support.tables import unnamed_columns
 
 from workbench import datasets
 from workbench.datasets.base import DatasetFacts
 from workbench.datasets.stand_in import stand_in
 from workbench.errors import WorkbenchError
-from workbench.records import ImageKind, TableKind
+from workbench.records import ImageKind
 from workbench.records.rules import Rule
 
 ONE_BY_ONE = DatasetFacts(name="tiny", kind=ImageKind(size=(3, 1, 1)), num_records=5, classes=tuple(map(str, range(40))))
 WIDE = DatasetFacts(name="wide", kind=ImageKind(size=(1, 9, 200)), num_records=70)
-RULED = TableKind.of_sizes([3, 1, 4]).model_copy(update={"never": (Rule(columns=("column 1", "class"), values=((0, 1), (1,))),)})
+RULED = unnamed_columns([3, 1, 4]).model_copy(update={"never": (Rule(columns=("column 1", "class"), values=((0, 1), (1,))),)})
 ROWS = DatasetFacts(name="rows", kind=RULED, num_records=500, classes=("no", "yes"))
 FACES = datasets.facts("faces").at_size((3, 16, 16)).model_copy(update={"num_records": 300})
 FACTS = {facts.name: facts for facts in (*map(datasets.facts, ("digits", "adult", "patients")), FACES, ONE_BY_ONE, WIDE, ROWS)}

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from support.tables import unnamed_columns
 
 from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.datasets.digits import load
-from workbench.records import Records, TableKind
+from workbench.records import Records
 
 
 @pytest.fixture(scope="session")
@@ -42,5 +43,5 @@ def table() -> Dataset:
     rows = np.stack([generator.integers(0, size, 600) for size in categories], axis=1)
     labels = (rows[:, 0] + (generator.random(600) < 0.1)) % 2
     records = Records(rows, labels)
-    facts = DatasetFacts(name="table", kind=TableKind.of_sizes(categories), num_records=400, classes=("even", "odd"))
+    facts = DatasetFacts(name="table", kind=unnamed_columns(categories), num_records=400, classes=("even", "odd"))
     return Dataset(facts, records.take(slice(400)), records.take(slice(400, 600)))

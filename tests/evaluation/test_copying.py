@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.leaks import extraction_leak, order_leak
 
 from workbench.datasets import load
 from workbench.evaluation import copying
@@ -13,10 +14,8 @@ from workbench.evaluation.copying import (
     duplicate_groups,
     duplicates_among,
     extracted_records,
-    extraction_leak,
     leak,
     natural_distance,
-    order_leak,
 )
 
 REPETITIONS = 50

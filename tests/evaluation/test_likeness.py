@@ -32,7 +32,7 @@ def test_more_is_a_help_and_nothing_is_said_without_all_three(zero: Value, chanc
 def test_the_sentence_names_both_numbers_and_the_mark() -> None:
     note = likeness_note([ROW | {"epsilon_zero": None}, ROW])
     assert "Public data alone give 0.14 in accuracy_logistic_regression (private), where guessing gives 0.1" in note
-    assert "either these records look like nothing public, or the public model learned too little" in note, "of before: nothing tells"
+    assert "either these records look like nothing public, or the public model learned too little" in note, "nothing tells"
     assert "class-moments" in note
     assert "(releasable)" in likeness_note([ROW | {"epsilon_zero_releasable": True}])
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.homes import here
+from support.tables import unnamed_columns
 
 from workbench.datasets import Dataset, DatasetFacts, load
 from workbench.evaluation import METRICS, baselines, evaluate, nearest_rows, queries, table_attacks
@@ -27,7 +28,7 @@ def drawn(count: int, seed: int) -> Records:
 
 
 def context_of(train: Records, held_out: Records, seed: int = 0) -> Context:
-    facts = DatasetFacts(name="drawn", kind=TableKind.of_sizes(SIZES), num_records=len(train), classes=("no", "yes"))
+    facts = DatasetFacts(name="drawn", kind=unnamed_columns(SIZES), num_records=len(train), classes=("no", "yes"))
     return Context(Dataset(facts, train, held_out), lambda: pytest.fail("no features are asked for"), seed, None)  # pyright: ignore[reportArgumentType]
 
 
@@ -117,7 +118,7 @@ def test_held_out_rows_of_another_number_are_counted_as_if_they_were_as_many() -
 
 def test_what_cannot_be_attacked_is_said() -> None:
     rows = Records(np.zeros((20, 1), np.int64))
-    facts = DatasetFacts(name="one", kind=TableKind.of_sizes((3,)), num_records=20)
+    facts = DatasetFacts(name="one", kind=unnamed_columns((3,)), num_records=20)
     context = Context(Dataset(facts, rows, rows), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
     for name in ("linkability", "inference"):
         found = METRICS[name].function(rows, context)

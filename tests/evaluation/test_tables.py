@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 from support.homes import here
+from support.tables import unnamed_columns
 
 from workbench.datasets import Dataset, DatasetFacts, load, patients
 from workbench.evaluation import METRICS, baselines, cells, evaluate, propensity, tables, uneven, uniques
 from workbench.evaluation.context import Context
 from workbench.evaluation.learners import labels_of
-from workbench.records import Records, TableKind
+from workbench.records import Records
 
 NAMES = (
     *("one_way_marginals", "two_way_marginals", "three_way_marginals", "worst_column", "pairwise_associations", "propensity_error"),
@@ -36,7 +37,7 @@ def shuffled(context: Context) -> Records:
 def by_hand(records: list[list[int]], labels: list[int]) -> Context:
     """Held-out rows of two columns of 2 and 3 categories."""
     held_out = Records(np.array(records), np.array(labels))
-    facts = DatasetFacts(name="hand", kind=TableKind.of_sizes((2, 3)), num_records=len(labels), classes=("no", "yes"))
+    facts = DatasetFacts(name="hand", kind=unnamed_columns((2, 3)), num_records=len(labels), classes=("no", "yes"))
     return Context(Dataset(facts, held_out, held_out), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
 
 
@@ -95,7 +96,7 @@ def test_scores_of_uneven_classes_by_hand() -> None:
 
 def test_the_propensity_score_s_error_is_what_is_expected_where_nothing_differs() -> None:
     draw = np.random.default_rng(0)
-    facts = DatasetFacts(name="coins", kind=TableKind.of_sizes((2,) * 10), num_records=4_000)
+    facts = DatasetFacts(name="coins", kind=unnamed_columns((2,) * 10), num_records=4_000)
     parts = [Records(draw.integers(0, 2, (4_000, 10))) for _ in range(2)]
     context = Context(Dataset(facts, parts[1], parts[1]), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
     found = propensity.propensity_error(parts[0], context)

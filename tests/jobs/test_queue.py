@@ -84,9 +84,9 @@ def test_runs_go_one_by_one_in_order_of_priority_and_turn_and_a_measure_goes_bes
     assert [state(job) for job in (low, late, high)] == ["queued", "queued", "queued"]
     orders.set_priority(here(), high, 5)
     orders.move(here(), late, 2)
-    found = line(here())
-    assert [(entry.job.id, entry.place) for entry in found.waiting_entries] == [(high, 1), (late, 2), (low, 3)]
-    assert found.waiting_entries[0].reason == "it waits for a place on the CPU, which has 1 for runs"
+    waiting = [entry for entry in line(here()).entries if entry.place]
+    assert [(entry.job.id, entry.place) for entry in waiting] == [(high, 1), (late, 2), (low, 3)]
+    assert waiting[0].reason == "it waits for a place on the CPU, which has 1 for runs"
     ended(nap)
     wake(here())
     ended(first, low, late, high)
@@ -160,7 +160,7 @@ def test_a_paused_queue_starts_nothing_and_has_no_process() -> None:
     first = submit("a", gated=True)
     orders.pause(here())
     second = submit("b")
-    assert line(here()).waiting_entries[0].reason == "the queue is paused"
+    assert [entry.reason for entry in line(here()).entries if entry.place] == ["the queue is paused"]
     wake(here())
     ended(first)
     until(lambda: queue_process() is None, "the queue to go")

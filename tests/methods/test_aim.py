@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.tables import unnamed_columns
 
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
@@ -16,13 +17,13 @@ from workbench.methods.aim import AIMConfig
 from workbench.methods.aim.method import CHOICE, candidates, claimed, weights
 from workbench.methods.aim.training import Tables, fitting_candidates, measurements, round_noise, scores, sets_of, structure_of
 from workbench.plan import Plan
-from workbench.records import Records, TableKind
+from workbench.records import Records
 from workbench.training.exponential import choice_distance
 from workbench.training.marginals import counts_of, present_rows
 from workbench.training.state import State
 
 SIZES = (3, 3, 3, 2)
-FACTS = DatasetFacts(name="circle", kind=TableKind.of_sizes(SIZES[:3]), num_records=6_000, classes=("no", "yes"))
+FACTS = DatasetFacts(name="circle", kind=unnamed_columns(SIZES[:3]), num_records=6_000, classes=("no", "yes"))
 PAIRS = list(combinations(range(4), 2))
 
 
@@ -141,10 +142,10 @@ def test_the_model_stays_in_its_limit(most_cells: int, rounds: int) -> None:
 
 
 def test_a_large_table_is_no_candidate() -> None:
-    wide = FACTS.model_copy(update={"kind": TableKind.of_sizes((4_000, 3_000))})
+    wide = FACTS.model_copy(update={"kind": unnamed_columns((4_000, 3_000))})
     assert (0, 1) not in candidates(AIMConfig(), wide)
     assert {(0,), (1,), (0, 2), (1, 2)} < set(candidates(AIMConfig(), wide))
-    lonely = FACTS.model_copy(update={"kind": TableKind.of_sizes((4,)), "classes": ()})
+    lonely = FACTS.model_copy(update={"kind": unnamed_columns((4,)), "classes": ()})
     with pytest.raises(WorkbenchError, match="at least two columns"):
         make_plan("aim", lonely, epsilon=1.0)
 

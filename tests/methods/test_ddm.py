@@ -12,7 +12,7 @@ from workbench.datasets import facts
 from workbench.diffusion.discrete import alphas_cumprod
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state, sample
-from workbench.methods.ddm import DDM, DP_SGD, TRAINING, DDMConfig, method, training
+from workbench.methods.ddm import DDM, DP_SGD, TRAINING, DDMConfig, training
 from workbench.models.table_columns import rows, sizes
 from workbench.plan import Plan
 from workbench.planning import make_plan
@@ -146,15 +146,3 @@ def test_tables_without_classes_have_no_column_of_them() -> None:
 def test_quick_plans_are_private() -> None:
     assert quick_plan("ddm").bound.is_finite
     assert quick_dataset("ddm").facts == TABLE.facts
-
-
-def test_theorem_1_falls_with_records() -> None:
-    def delta(s: int) -> float:
-        return method.theorem_1(
-            epsilon=1.0, num_samples=1, num_columns=5, num_records=s,
-            neighbour_counts=[1, 1], decays=[0.5, 1.0], ratios_before=[3.0, 2.0], errors=[0.0, 0.0],
-        )  # fmt: skip
-
-    assert delta(10_000) < delta(1000) < delta(10) == 1.0
-    steps = (4 / 1000 * 5 / 1000**0.5 + 5 * (1 - 1 / 3) / 1000**2) + (4 / 1000 * 5 / 1000 + 5 * (1 - 1 / 2) / 1000**2)
-    assert delta(1000) == pytest.approx(steps / (1 - math.exp(-1)), rel=1e-12)

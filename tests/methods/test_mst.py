@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from support.tables import unnamed_columns
 
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import RefusedError, WorkbenchError
@@ -12,11 +13,11 @@ from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.mst import MSTConfig
 from workbench.methods.mst.method import CHOICE, claimed
 from workbench.methods.mst.training import beliefs_of, joining_pairs
-from workbench.records import Records, TableKind
+from workbench.records import Records
 from workbench.training.marginals import counts_of, present_rows
 from workbench.training.state import State
 
-FACTS = DatasetFacts(name="chain", kind=TableKind.of_sizes((4, 3, 2)), num_records=6_000, classes=("no", "yes"))
+FACTS = DatasetFacts(name="chain", kind=unnamed_columns((4, 3, 2)), num_records=6_000, classes=("no", "yes"))
 
 
 def chain() -> Dataset:
@@ -113,10 +114,10 @@ def test_releases_cost_as_one_gaussian_of_the_noise_multiplier_would_to_a_few_pe
 
 
 def test_marginals_too_large_to_keep_and_trees_of_one_column_are_refused() -> None:
-    wide = FACTS.model_copy(update={"kind": TableKind.of_sizes((4_000, 3_000)), "classes": ()})
+    wide = FACTS.model_copy(update={"kind": unnamed_columns((4_000, 3_000)), "classes": ()})
     with pytest.raises(WorkbenchError, match="at most 10000000 pairs of categories, got 12000000"):
         make_plan("mst", wide, epsilon=1.0)
-    lonely = FACTS.model_copy(update={"kind": TableKind.of_sizes((4,)), "classes": ()})
+    lonely = FACTS.model_copy(update={"kind": unnamed_columns((4,)), "classes": ()})
     with pytest.raises(WorkbenchError, match="at least two columns"):
         make_plan("mst", lonely, epsilon=1.0)
 

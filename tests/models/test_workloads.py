@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.tables import unnamed_columns
 
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
@@ -14,9 +15,9 @@ from workbench.methods.aim.training import sets_of
 from workbench.methods.mst import MSTConfig
 from workbench.methods.mst import method as mst
 from workbench.models.graphical.workloads import LEAST_WEIGHT, named_sets, names_of
-from workbench.records import Records, TableKind
+from workbench.records import Records
 
-FACTS = DatasetFacts(name="four", kind=TableKind.of_sizes((3, 3, 3, 3)), num_records=3_000, classes=("no", "yes"))
+FACTS = DatasetFacts(name="four", kind=unnamed_columns((3, 3, 3, 3)), num_records=3_000, classes=("no", "yes"))
 PAIRS = list(combinations(range(5), 2))
 
 

@@ -92,7 +92,7 @@ def test_the_gallery_begins_a_search_once_and_lets_a_stopped_one_rest(open_page:
     assert "what it finds is private" in words(app)
     app.button(key="gallery_begin").click().run()
     (job,) = jobs()
-    assert job.request == {"samples": "default", "num_samples": 40, "features": "classifier", "k": 5}
+    assert job.request == {"samples": "default", "num_samples": 40, "device": None, "features": "classifier", "attribute": None, "k": 5}
     assert "Search for neighbours: starting" in words(app)
     assert not app.get("image")
     Jobs(here()).change(job.id, {"starting"}, "failed", state="failed", error="No space left on device")

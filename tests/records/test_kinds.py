@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 from pydantic import TypeAdapter, ValidationError
+from support.tables import unnamed_columns
 
 from workbench.errors import WorkbenchError
 from workbench.evaluation import FEATURES, METRICS
@@ -14,7 +15,7 @@ from workbench.methods import METHODS
 from workbench.records import KINDS, Column, ImageKind, Kind, RecordKind, Records, TableKind
 
 PEOPLE = TableKind(columns=(Column(name="colour", categories=("red", "=1+1")), Column.of_ranges("age", (0, 18, 65, 120))))
-EXAMPLES: list[RecordKind] = [ImageKind(size=(1, 8, 6)), ImageKind(size=(3, 5, 5)), PEOPLE, TableKind.of_sizes((3, 2, 4))]
+EXAMPLES: list[RecordKind] = [ImageKind(size=(1, 8, 6)), ImageKind(size=(3, 5, 5)), PEOPLE, unnamed_columns((3, 2, 4))]
 
 every_kind = pytest.mark.parametrize("kind", EXAMPLES, ids=["grey", "colour", "people", "sizes"])
 
@@ -63,7 +64,7 @@ def test_what_takes_one_kind_refuses_another() -> None:
 
 def test_a_draw_reaches_every_pixel_value_and_every_category() -> None:
     assert set(drawn(ImageKind(size=(1, 40, 40))).ravel()) == set(range(256))
-    assert [set(column) for column in drawn(TableKind.of_sizes((3, 2, 4)), 99).T] == [{0, 1, 2}, {0, 1}, {0, 1, 2, 3}]
+    assert [set(column) for column in drawn(unnamed_columns((3, 2, 4)), 99).T] == [{0, 1, 2}, {0, 1}, {0, 1, 2, 3}]
 
 
 @pytest.mark.parametrize("row", [[2, 0], [0, 3], [-1, 0]])

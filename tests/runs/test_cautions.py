@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 from support.homes import here
 from support.launchers import Here
+from support.notes import read_notes
 from support.shapes import coloured_shapes, folder_of_arrays
 from support.shapes import shapes as shapes_of_any_colour
 from support.tables import uneven_table
@@ -20,7 +21,6 @@ from workbench.jobs.launchers import LAUNCHERS
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.runs.run import Run
-from workbench.runs.sample_files import read_notes
 from workbench.runs.samples import sample_set
 from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, Measures, kept_noise, measures_in, of_noise, of_preview
 from workbench.runs.samples.drawn import request_samples

@@ -5,10 +5,11 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
+from support.tables import unnamed_columns
 
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
-from workbench.records import ImageKind, Records, TableKind
+from workbench.records import ImageKind, Records
 from workbench.runs.contact_sheet import FRAME, PRIVATE, RED, contact_sheet
 
 FACTS = DatasetFacts(name="own", kind=ImageKind(size=(1, 64, 64)), num_records=40, classes=("a", "b", "c"))
@@ -65,6 +66,6 @@ def test_samples_without_labels_stand_in_order() -> None:
 
 
 def test_rows_of_a_table_make_no_sheet() -> None:
-    facts = FACTS.model_copy(update={"kind": TableKind.of_sizes((3, 3))})
+    facts = FACTS.model_copy(update={"kind": unnamed_columns((3, 3))})
     with pytest.raises(WorkbenchError, match="Expected images"):
         contact_sheet(Records(np.zeros((2, 2), np.int64)), facts, releasable=True)

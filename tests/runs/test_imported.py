@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
+from support.notes import read_notes
 from support.tables import toy_table
 
 from workbench.cli import main
@@ -15,7 +16,7 @@ from workbench.datasets import load
 from workbench.datasets.reference import DatasetRef
 from workbench.errors import WorkbenchError
 from workbench.runs import finished
-from workbench.runs.sample_files import read_notes, write_records
+from workbench.runs.sample_files import write_records
 from workbench.runs.samples import sample_set, sample_sets
 from workbench.runs.samples.imported import import_samples, imports, read_samples
 

@@ -25,9 +25,10 @@ from workbench.jobs.heartbeat import StopSignal
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.lifecycle import Jobs
 from workbench.runs import finished
+from workbench.runs.forgetting import forget_import
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
-from workbench.runs.samples.imported import forget, import_samples
+from workbench.runs.samples.imported import import_samples
 from workbench.runs.store import RunStore
 from workbench.runs.threads import few_threads, threads_of_measures
 from workbench.tasks import TASKS, worker
@@ -236,10 +237,10 @@ def test_an_import_has_jobs_like_a_run(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     job = tasks.begin(here(), "neighbours", other.owner, {})
     with pytest.raises(WorkbenchError, match="Cancel it first"):
-        forget(here(), other.owner)
+        forget_import(here(), other.owner)
     assert other.file.exists()
     Jobs(here()).change(job.id, {"starting"}, "ended", state="failed")
-    forget(here(), other.owner)
+    forget_import(here(), other.owner)
     assert Jobs(here()).of(other.owner) == []
 
 

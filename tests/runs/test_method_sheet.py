@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.homes import here
+from support.tables import unnamed_columns
 
 from workbench.datasets import load
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
-from workbench.records import ImageKind, Records, TableKind
+from workbench.records import ImageKind, Records
 from workbench.runs.contact_sheet import PRIVATE, RED
 from workbench.runs.method_sheet import ORIGINALS, Entry, MethodSheet, check_same_images, column_of, entries_of, method_sheet, ten_images
 from workbench.runs.run import Run
@@ -141,4 +142,4 @@ def test_runs_of_other_records_and_runs_without_samples_are_refused(
     with pytest.raises(WorkbenchError, match="got runs of digits whose records differ"):
         check_same_images([run, run.model_copy(update={"fingerprint": "another"})])
     with pytest.raises(WorkbenchError, match="Expected images"):
-        check_same_images([on(run.plan.facts.model_copy(update={"kind": TableKind.of_sizes((3, 3))}))])
+        check_same_images([on(run.plan.facts.model_copy(update={"kind": unnamed_columns((3, 3))}))])

@@ -1,4 +1,4 @@
-"""The home is its owner's alone: what is made in it, and what an earlier version left open."""
+"""The home is its owner's alone: what is made in it, and what was left open to others."""
 
 import logging
 import os

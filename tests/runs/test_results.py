@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.homes import here
+from support.notes import read_notes
 
 from workbench.datasets import facts
 from workbench.datasets.base import DatasetFacts
@@ -21,7 +22,7 @@ from workbench.records import Column, Records, TableKind
 from workbench.runs import finished
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
-from workbench.runs.sample_files import read_notes, read_records, write_records
+from workbench.runs.sample_files import read_records, write_records
 from workbench.runs.samples import SamplesRequest, drawing, drawn, sample_set
 from workbench.runs.store import RunStore
 from workbench.workspace import Workspace

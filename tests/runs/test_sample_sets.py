@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support.homes import here
+from support.notes import read_notes
 
 from workbench.datasets import load
 from workbench.datasets.base import DatasetFacts
@@ -18,7 +19,6 @@ from workbench.privacy.accounting.stages import Stage
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs import finished
 from workbench.runs.run import Run
-from workbench.runs.sample_files import read_notes
 from workbench.runs.samples import DEFAULT, SamplesRequest, sample_set, sample_sets
 from workbench.runs.samples.drawn import request_samples
 from workbench.runs.store import RunStore

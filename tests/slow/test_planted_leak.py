@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.leaks import group_means, leak_of, order_leak
 
 from workbench.datasets import load
 from workbench.evaluation.copying import (
@@ -18,10 +19,7 @@ from workbench.evaluation.copying import (
     NATURAL_SHARE,
     RATIO_NEIGHBOURS,
     Leak,
-    group_means,
-    leak_of,
     linked_groups,
-    order_leak,
     ratios,
 )
 from workbench.evaluation.nearest import nearest
@@ -31,7 +29,12 @@ SIZE, NEIGHBOURS = 10_000, 260  # of each set; of every record, so that fifty of
 REPETITIONS, LEVEL, POWER, FALSE_ALARMS = 50, 0.05, 0.95, 0.10
 TIMES, NOISE = 10, 0.01  # copies of a record, and the standard deviation of a pixel's noise, of a range of 1
 PLANTED = (0, 1, 2, 3, 5, 7, 10, 20, 50)  # records; 50 are 5 % of the samples
-DEPENDS = ["workbench/evaluation/copying.py", "workbench/evaluation/nearest.py", "workbench/evaluation/neighbours.py"]
+DEPENDS = [
+    "workbench/evaluation/copying.py",
+    "workbench/evaluation/nearest.py",
+    "workbench/evaluation/neighbours.py",
+    "tests/support/leaks.py",
+]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A small table of categories."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ from workbench.datasets.base import Dataset, DatasetFacts
 from workbench.records import Column, Records, TableKind
 
 
+def unnamed_columns(sizes: Sequence[int]) -> TableKind:
+    """A table of columns "column 1" and so on, whose categories are numbers."""
+    return TableKind(columns=tuple(Column(name=f"column {i}", categories=tuple(map(str, range(n)))) for i, n in enumerate(sizes, 1)))
+
+
 def toy_table(num_records: int = 240) -> Dataset:
     """Two classes of rows in three columns of 3, 2 and 4 categories; the class, and at times chance (an attribute), shift the first."""
     draw = np.random.default_rng(0)
@@ -17,7 +23,7 @@ def toy_table(num_records: int = 240) -> Dataset:
     shifted = (draw.random(len(labels)) < 0.2).astype(np.int64)
     rows = np.stack([(labels + shifted) % 3, draw.integers(0, 2, len(labels)), draw.integers(0, 4, len(labels))], axis=1)
     named: dict[str, Any] = {"classes": ("no", "yes"), "attributes": {"shifted": ("no", "yes")}}
-    facts = DatasetFacts(name="toy-table", kind=TableKind.of_sizes((3, 2, 4)), num_records=num_records, **named)
+    facts = DatasetFacts(name="toy-table", kind=unnamed_columns((3, 2, 4)), num_records=num_records, **named)
     records = Records(rows.astype(np.int64), labels.astype(np.int64), {"shifted": shifted})
     return Dataset(facts, records.take(slice(0, num_records)), records.take(slice(num_records, None)))
 

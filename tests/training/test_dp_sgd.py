@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.privacy.accounting.events import UnprovedDpEvent
 from workbench.records import ImageKind
 from workbench.training import poisson
-from workbench.training.dp_sgd import DPSGD, GroupedDPSGD
+from workbench.training.dp_sgd import DPSGD
 from workbench.training.grid import gradient_grid
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.ordinary_training import OrdinaryTrainer
@@ -155,6 +155,17 @@ def test_a_null_record_is_drawn_and_adds_nothing() -> None:
     alone = PerRecordGradients(network).clipped_sum(lambda: 10 * (network(RAMPS[-1:]) - RAMPS[-1:]).square().sum(1), 1, 0.5)
     gradient = torch.cat([alone.gradients[name].flatten().double() for name, _ in network.named_parameters()])
     torch.testing.assert_close(flat(states[1]) - flat(states[0]), gradient / 40, rtol=1e-4, atol=1e-7)
+
+
+class GroupedDPSGD(DPSGD):
+    """DP-SGD that clips groups of parameters, each to a norm of its own in units of max_grad_norm."""
+
+    group_norms: tuple[float, ...]
+
+    def thresholds_at(self, step: int) -> tuple[float, ...]:
+        """The clipping norms C_g of the groups at step 1..steps."""
+        (whole,) = super().thresholds_at(step)
+        return tuple(whole * norm for norm in self.group_norms)
 
 
 def test_groups_are_clipped_each_to_its_norm_and_the_noise_covers_them_together() -> None:

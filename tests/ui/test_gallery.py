@@ -43,16 +43,17 @@ def table_page() -> None:
     from types import SimpleNamespace
 
     import numpy as np
+    from support.tables import unnamed_columns
 
     from workbench.datasets import Dataset, DatasetFacts
     from workbench.evaluation import Neighbours
     from workbench.pages.gallery.cards import show_page
-    from workbench.records import Records, TableKind
+    from workbench.records import Records
     from workbench.runs.verdicts import Verdicts
     from workbench.ui.gallery import VIEWS, show_records
     from workbench.workspace import Workspace
 
-    facts = DatasetFacts(name="t", kind=TableKind.of_sizes((3, 2)), num_records=2, classes=("a", "b"))
+    facts = DatasetFacts(name="t", kind=unnamed_columns((3, 2)), num_records=2, classes=("a", "b"))
     records = Records(np.array([[0, 1], [2, 0]]), np.array([1, 0]))
     show_records(records, facts, "two rows", limit=1)
     path = Workspace.default().home / facts.kind.preview_file

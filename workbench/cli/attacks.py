@@ -106,7 +106,7 @@ def copies(
 def print_copies(copying: Mapping[str, Any]) -> None:
     """What was found of copying, for people."""
     near, ratios, duplicates = copying["near"], copying["ratios"], copying["duplicates"]
-    among, space = duplicates["among_samples"], near.get("features", copying["features"])  # of files of before, which name it once
+    among, space = duplicates["among_samples"], near["features"]
     print_fields(
         {
             "samples": f"{copying['num_samples']} of run {copying['run']}, in the features {terminal(copying['features'])}",

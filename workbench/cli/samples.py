@@ -137,7 +137,7 @@ def forget(
     import_id: Annotated[str, typer.Argument(metavar="IMPORT", help="`workbench samples` lists them.")], as_json: Json = False
 ) -> None:
     """Delete what was imported, with its measures and verdicts."""
-    from workbench.runs.samples.imported import forget as forget_import
+    from workbench.runs.forgetting import forget_import
 
     forget_import(Workspace.default(), import_id)
     print_json({"import": import_id, "deleted": True}) if as_json else print(f"Deleted import {import_id}.")

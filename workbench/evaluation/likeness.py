@@ -50,8 +50,8 @@ def likeness_note(results: Iterable[Mapping[str, Any]]) -> str:
     """A sentence for results of measures of which at least one says that public data were no help, and whose fault that is; else empty.
 
     What the public records themselves give in the place of samples tells a model that learned too little from records that look like
-    nothing public. A result of before, or a table's, may lack it: then the sentence names both. Rows drawn evenly, which stand at
-    epsilon 0 of a table, are never meant to look like its records.
+    nothing public. What recipes measured (`workbench.measured`) has no such number: then the sentence names both. Rows drawn evenly, which
+    stand at epsilon 0 of a table, are never meant to look like its records.
     """
     for row in results:
         if row.get("epsilon_zero_reason"):

@@ -33,8 +33,8 @@ class MetricResult(BaseModel):
 
     Every value has a mark of its own, False for whatever saw a private record, which is nearly everything: `releasable`
     speaks of `value`, `interval` and `note`, `epsilon_zero_releasable` of `epsilon_zero`; a ceiling is computed from private
-    records and never releasable, and so are public records judged by private ones. A result that an earlier version wrote lacks
-    marks: what lacks one stays in the room.
+    records and never releasable, and so are public records judged by private ones. In a file, a value without its mark stays in
+    the room.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -37,8 +37,3 @@ def load_published(dataset: str | None = None, metric: str | None = None) -> "pd
     if metric is not None:
         frame = frame.loc[frame["metric"] == metric]
     return frame.reset_index(drop=True)
-
-
-def published_datasets() -> list[str]:
-    """Names of the datasets that have a published row, in alphabetical order."""
-    return sorted(_table()["dataset"].unique())

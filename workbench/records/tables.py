@@ -82,11 +82,6 @@ class TableKind(RecordKind):
     label_place: int = Field(default=0, ge=0, description="How many columns stand before the classes where rows are written.")
     never: tuple[Rule, ...] = Field(default=(), description="Categories that stand together in no row that is drawn; classes among them.")
 
-    @classmethod
-    def of_sizes(cls, categories: Sequence[int]) -> Self:
-        """A table of columns without names: "column 1" and so on, their categories by number."""
-        return cls(columns=tuple(Column(name=f"column {i}", categories=tuple(map(str, range(n)))) for i, n in enumerate(categories, 1)))
-
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:
         repeated = [name for name, times in Counter([self.label, *(column.name for column in self.columns)]).items() if times > 1]

@@ -1,6 +1,5 @@
 """Samples as files: an .npz that any tool reads, and that the workbench reads back as a dataset."""
 
-import json
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -67,9 +66,3 @@ def _kind_in(names: Collection[str]) -> type[RecordKind]:
     if len(kinds) != 1:
         raise ValueError(f"expected {' or '.join(kind.array_name for kind in KINDS.values())} among {', '.join(names) or 'no arrays'}")
     return kinds[0]
-
-
-def read_notes(path: Path) -> dict[str, Any]:
-    """The notes of a file of samples: run, bound, claim, whether it may leave the room."""
-    with open_arrays(path) as file:
-        return json.loads(str(file["notes"]))

@@ -14,8 +14,6 @@ from workbench.seeds import Seed
 from workbench.tasks.base import Report, RequestedTask
 from workbench.workspace import Workspace
 
-LATER = ("attribute", "features", "device")  # fields that requests had not always: one without them is what it was
-
 
 class SampleSetRequest(BaseModel):
     """Which set of its owner's samples, and how many of them; None for as many as there are, or by default."""
@@ -83,13 +81,12 @@ class OnSamples(RequestedTask[A]):
             update={"num_samples": count}
             | ({"device": chosen_device(typed_request.device)} if isinstance(typed_request, SeveralSamplesRequest) else {})
         )
-        whole = typed_request.model_dump(mode="json")
-        return {name: value for name, value in whole.items() if name not in LATER or value}
+        return typed_request.model_dump(mode="json")
 
     def register(self, workspace: Workspace, owner: str, request: Mapping[str, Any]) -> Job:
         """The job of this request, which waits for its device."""
         checked = self.check(workspace, owner, request)
-        terms = self.terms.model_copy(update={"device": checked.get("device", "cpu")})
+        terms = self.terms.model_copy(update={"device": checked.get("device") or "cpu"})
         return Jobs(workspace).register(self.name, owner, checked, terms)
 
     def count(self, samples: Any) -> int:
@@ -116,7 +113,7 @@ class Sample(OnSamples[SampleSetRequest]):
 
         samples = sample_set(workspace, owner, request.samples)
         samples.records(request.num_samples, report)
-        samples.note_cautions()  # those that another version drew
+        samples.note_cautions()  # of samples whose process was killed before it did
 
 
 class Evaluate(OnSamples[Measures]):

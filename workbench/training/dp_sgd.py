@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import WorkbenchError
-from workbench.training.norms import Norms
 from workbench.training.ordinary import SCHEDULES, Schedule, check_batch_size
 from workbench.training.private_steps import PoissonBatches, PrivateSteps
 from workbench.training.switches import Switches
@@ -91,14 +90,3 @@ class DPSGD(BaseModel):
     def stage(self, name: str, num_records: int, reason: str = REASON) -> Stage:
         """The stage `name` that a trainer of these settings carries out."""
         return replace(self.private_steps(name, num_records).stage(reason), rows=self.rows)
-
-
-class GroupedDPSGD(DPSGD):
-    """DP-SGD that clips groups of parameters, each to a norm of its own; the method says which parameters are a group."""
-
-    group_norms: Norms = Field(min_length=1, description="Clipping norms of the groups, in units of max_grad_norm.")
-
-    def thresholds_at(self, step: int) -> tuple[float, ...]:
-        """The clipping norms C_g of the groups at step 1..steps."""
-        (whole,) = super().thresholds_at(step)
-        return tuple(whole * norm for norm in self.group_norms)

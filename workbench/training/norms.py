@@ -14,12 +14,4 @@ def norm_or_none(value: float) -> float:
     return value
 
 
-def norms(values: tuple[float, ...]) -> tuple[float, ...]:
-    """Return norms that are all within range."""
-    if wrong := [value for value in values if not SMALLEST <= value <= LARGEST]:
-        raise ValueError(f"Expected norms from {SMALLEST:g} to {LARGEST:g}, got {wrong[0]:g}.")
-    return values
-
-
 NormOrNone = Annotated[float, AfterValidator(norm_or_none)]
-Norms = Annotated[tuple[float, ...], AfterValidator(norms)]

@@ -39,7 +39,7 @@ def states(made: list[Run]) -> list[str]:
 
 
 def waiting() -> list[str]:
-    return [entry.job.id for entry in line(here()).waiting_entries]
+    return [entry.job.id for entry in line(here()).entries if entry.place]
 
 
 def test_it_shows_what_waits_and_why_and_nothing_where_nothing_does(open_page: OpenPage) -> None:

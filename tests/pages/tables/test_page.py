@@ -12,7 +12,7 @@ from pages.reading import elements, text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 from support.persons import VISITS, visits
-from support.tables import toy_table
+from support.tables import toy_table, unnamed_columns
 
 from workbench.datasets import DATASETS, DatasetEntry, load
 from workbench.datasets.reference import DatasetRef
@@ -120,7 +120,7 @@ def test_shares_and_associations_are_those_of_the_rows() -> None:
 
 
 def test_how_far_columns_are_off_by_hand() -> None:
-    facts = toy_table().facts.model_copy(update={"kind": TableKind.of_sizes((2, 3))})
+    facts = toy_table().facts.model_copy(update={"kind": unnamed_columns((2, 3))})
     real = Records(np.array([[0, 0], [0, 1], [1, 2], [1, 2]]), np.array([0, 0, 1, 1]))
     samples = Records(np.array([[0, 0], [0, 0], [1, 2], [0, 2]]), np.array([0, 0, 1, 1]))
     found = apart(samples, real, facts)

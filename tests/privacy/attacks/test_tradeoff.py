@@ -1,4 +1,4 @@
-"""What an epsilon means, and the figures of it."""
+"""What an epsilon means."""
 
 import math
 
@@ -48,8 +48,6 @@ def test_rates_and_beliefs() -> None:
     assert rates[0.01] == pytest.approx(0.01 * math.e)
     assert rates[0.5] == pytest.approx(1 - 0.5 / math.e)
     assert float(tradeoff.posterior_belief(0.5, 1.0)) == pytest.approx(1 / (1 + math.exp(-1)))
-    assert tradeoff.posterior_after_attack(0.5, rates[0.01], 0.01) == pytest.approx(math.e / (1 + math.e))
-    assert tradeoff.posterior_after_attack(0.3, 0.0, 0.0) == 0.3
 
 
 @pytest.mark.parametrize(
@@ -58,15 +56,3 @@ def test_rates_and_beliefs() -> None:
 def test_wrong_input(call: object) -> None:
     with pytest.raises(WorkbenchError, match="Expected"):
         call()  # pyright: ignore[reportCallIssue]
-
-
-def test_figures_hold_their_lines() -> None:
-    curves = {"mu 1": (ALPHA, tradeoff.gdp_tradeoff(1.0, ALPHA))}
-    assert [line.name for line in tradeoff.tradeoff_figure(curves).data] == ["mu 1", "blind guessing"]
-    attack = tradeoff.attack_figure(curves)
-    np.testing.assert_allclose(attack.data[0].y, 1 - tradeoff.gdp_tradeoff(1.0, ALPHA))
-    assert attack.layout.xaxis.type == "log"
-    assert len(tradeoff.posterior_figure(np.linspace(0, 10, 5)).data) == 3
-    spend = tradeoff.spend_figure([1.0, 2.0], {"gdp": [1.0, None], "pld": [1.2, 0.8]}, "Noise multiplier")
-    assert [line.line.dash for line in spend.data] == ["dash", None]
-    assert "approximation" in spend.data[0].name

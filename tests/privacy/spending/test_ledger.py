@@ -85,12 +85,12 @@ def test_charge_is_a_high_water_mark_and_charge_again_adds(ledger: Ledger) -> No
     assert ledger.spent("run")[2].reserved == 1003
 
 
-def test_spent_event_and_epsilon(ledger: Ledger) -> None:
+def test_what_is_spent_and_its_epsilon(ledger: Ledger) -> None:
     assert ledger.epsilon_spent("run", DELTA).epsilon == 0.0
     ledger.charge("run", "embedding", 1)
     ledger.charge("run", "train", 10)
     stages = [MERF, Stage("train", DPSGD.event, "per_step", 10)]
-    assert ledger.spent_event("run") == compose(stages)
+    assert compose(ledger.entry("run").paid_stages()) == compose(stages)
     assert ledger.epsilon_spent("run", DELTA).epsilon == pytest.approx(proved_bound(stages, DELTA).epsilon)
 
 

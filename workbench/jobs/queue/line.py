@@ -30,11 +30,6 @@ class Line:
     entries: tuple[Entry, ...]
     settings: Settings
 
-    @property
-    def waiting_entries(self) -> tuple[Entry, ...]:
-        """Those that wait."""
-        return tuple(entry for entry in self.entries if entry.place)
-
     def entry(self, job_id: str) -> Entry | None:
         """That of a job, None where it neither waits nor is at work."""
         return next((entry for entry in self.entries if entry.job.id == job_id), None)

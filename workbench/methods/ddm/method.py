@@ -102,29 +102,6 @@ def claimed(*, private: bool, delta: float) -> PrivacyValue:
     return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=SOURCE)
 
 
-def theorem_1(
-    *,
-    epsilon: float,
-    num_samples: int,
-    num_columns: int,
-    num_records: int,
-    neighbour_counts: list[int],
-    decays: list[float],
-    ratios_before: list[float],
-    errors: list[float],
-) -> float:
-    """Theorem 1: delta of a record at `epsilon`, the undefined quantities given by the caller.
-
-    For every t from max(T_rl, 1) to T: neighbour_counts N_{(1+c*_t) eta_t}(v*), decays psi_t, ratios_before Rb_{t-1} and
-    errors, the term O(sqrt gamma_t + gamma~_t). m = num_samples, n = num_columns, s = num_records. The text we have does not
-    define psi, eta and c*, so nothing of ours supplies them.
-    """
-    s, n = num_records, num_columns
-    steps = zip(neighbour_counts, decays, ratios_before, errors, strict=True)
-    total = sum(min(4 * count / s, 1.0) * n / s**psi + n * (1 - 1 / ratio) / s**2 + error for count, psi, ratio, error in steps)
-    return min(1.0, num_samples * total / (epsilon * -math.expm1(-epsilon)))
-
-
 PRESETS = Method.presets | {
     "published": Preset(
         "As Wei et al. train: on the records themselves, with a value for each record and no bound; hidden layers beside the linear map.",

@@ -47,7 +47,7 @@ def on_axis(measure: str) -> list[str]:
 
 
 def protocol_of(row: Mapping[Any, Any]) -> str:
-    """By which protocol a value was taken, and where that was cut down; of what an earlier version wrote, by its measure."""
+    """By which protocol a value was taken, which its measure tells, and where that was cut down by its number of samples."""
     metric = METRICS.get(row.get("name") or row["measure"])
     return PROTOCOLS[OWN if metric is None else metric.protocol].label(int(row["num_samples"]))
 

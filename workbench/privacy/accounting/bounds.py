@@ -24,7 +24,7 @@ NOTHING = "Nothing private is released."
 def shared_relation(stages: Sequence[Stage]) -> Relation:
     """The relation a composition is stated under: the first of its first paid stage's relations that every paid stage has.
 
-    Methods name REPLACE_SPECIAL first, which all of them have; stages of ledgers from before keep the order they had.
+    Methods name REPLACE_SPECIAL first, which all of them have.
     Raises RefusedError where the stages share none.
     """
     paid = [stage for stage in stages if stage.spent != "free"]

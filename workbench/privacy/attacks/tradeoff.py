@@ -1,8 +1,8 @@
-"""What an epsilon means: error trade-offs of the best attack, its true-positive rate, posterior belief; numbers and figures."""
+"""What an epsilon means: error trade-offs of the best attack, its true-positive rate, posterior belief."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from workbench.privacy.accounting.stages import Stage
 
 Floats = NDArray[np.float64]
@@ -89,53 +87,6 @@ def posterior_belief(prior: ArrayLike, epsilon: ArrayLike) -> Floats:
     if np.any((prior <= 0) | (prior >= 1)) or np.any(epsilon < 0):
         raise WorkbenchError("Expected a prior in (0, 1) and epsilon >= 0.")
     return 1 / (1 + (1 - prior) / prior * np.exp(-epsilon))
-
-
-def posterior_after_attack(prior: float, true_positive_rate: float, false_positive_rate: float) -> float:
-    """Posterior that a record accused by an attack of these rates is a member: Bayes' rule; the prior where it accuses none."""
-    accused = prior * true_positive_rate + (1 - prior) * false_positive_rate
-    return prior * true_positive_rate / accused if accused > 0 else prior
-
-
-def tradeoff_figure(curves: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> "go.Figure":
-    """Type II against type I error, one named line (alpha, beta) each, with the line of blind guessing."""
-    lines = {**curves, "blind guessing": ([0.0, 1.0], [1.0, 0.0])}
-    return _figure(lines, "False-positive rate (type I error)", "Missed members (type II error)", "blind guessing")
-
-
-def attack_figure(curves: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> "go.Figure":
-    """The best attack's true-positive rate against the false-positive rate, both logarithmic, from trade-offs (alpha, beta)."""
-    lines: dict[str, tuple[ArrayLike, ArrayLike]] = {name: (alpha, best_true_positive_rate(beta)) for name, (alpha, beta) in curves.items()}
-    diagonal = np.geomspace(1e-4, 1.0, 50)
-    figure = _figure({**lines, "blind guessing": (diagonal, diagonal)}, "False-positive rate", "True-positive rate", "blind guessing")
-    return figure.update_xaxes(type="log", range=[-4, 0]).update_yaxes(type="log", range=[-4, 0])
-
-
-def posterior_figure(epsilons: ArrayLike, priors: Sequence[float] = (0.01, 0.1, 0.5)) -> "go.Figure":
-    """The largest posterior against epsilon, one line a prior."""
-    epsilons = np.asarray(epsilons, dtype=np.float64)
-    lines = {f"prior {prior:g}": (epsilons, posterior_belief(prior, epsilons)) for prior in priors}
-    return _figure(lines, "Epsilon", "Largest posterior").update_yaxes(range=[0, 1])
-
-
-def spend_figure(values: ArrayLike, curve: Mapping[str, Sequence[float | None]], label: str) -> "go.Figure":
-    """Epsilon against a field for every accountant of `epsilon_curve`; an approximation is dashed and called so."""
-    from workbench.privacy.accounting.accountants import ACCOUNTANTS
-
-    lines = {ACCOUNTANTS[name].words: (values, np.array([np.nan if y is None else y for y in ys])) for name, ys in curve.items()}
-    dashed = [accountant.words for accountant in ACCOUNTANTS.values() if accountant.status == "approximation"]
-    figure = _figure(lines, label, "Epsilon", *dashed)
-    return figure.update_xaxes(type="log").update_yaxes(type="log")
-
-
-def _figure(lines: Mapping[str, tuple[Any, Any]], x_title: str, y_title: str, *dashed: str) -> "go.Figure":
-    import plotly.graph_objects as go
-
-    figure = go.Figure(layout={"xaxis": {"title": {"text": x_title}}, "yaxis": {"title": {"text": y_title}}, "template": "plotly_white"})
-    for name, (x, y) in lines.items():
-        line = {"dash": "dash"} if name in dashed else {}
-        figure.add_trace(go.Scatter(x=np.asarray(x), y=np.asarray(y), mode="lines", name=name, line=line))
-    return figure
 
 
 def _errors(alpha: ArrayLike) -> Floats:

@@ -5,7 +5,6 @@ Source: Xiao and Devadas (2023); the variants printed in P3DM (2024), Algorithm 
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +13,7 @@ import numpy as np
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
+    pass
 
 Variant = Literal["corrected", "printed"]
 Form = Literal["anisotropic", "isotropic"]
@@ -63,11 +62,6 @@ class PacNoise:
         """Noise variance along all d axes, those of `directions` first: (d,)."""
         rest = np.full(self.dimensions - len(self.noise_variances), self.rest_variance)
         return np.concatenate([self.noise_variances, rest])
-
-    @property
-    def mean_square_norm(self) -> float:
-        """E ||B||^2."""
-        return float(self.variances.sum())
 
     @property
     def mean_norm(self) -> float:
@@ -238,22 +232,6 @@ def success_probability(mutual_information: float, prior: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if _binary_divergence(middle, prior) <= mutual_information else (low, middle)
     return low
-
-
-def noise_spectrum_figure(noises: Mapping[str, PacNoise]) -> "go.Figure":
-    """Standard deviation of outputs and noise by direction, largest output variance first; one pair of lines per entry."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    for name, noise in noises.items():
-        index = np.arange(1, noise.dimensions + 1)
-        signal = np.zeros(noise.dimensions)
-        signal[: len(noise.signal_variances)] = np.sqrt(noise.signal_variances)
-        label = name if noise.holds else f"{name} (no bound)"
-        figure.add_scatter(x=index, y=np.where(signal > 0, signal, np.nan), name=f"{label}: outputs", line={"dash": "dot"})
-        figure.add_scatter(x=index, y=np.sqrt(noise.variances), name=f"{label}: noise, MI <= {noise.mutual_information:g}")
-    figure.update_layout(xaxis_title="direction", yaxis_title="standard deviation", yaxis_type="log", legend_orientation="h")
-    return figure
 
 
 def _binary_divergence(p: float, prior: float) -> float:

@@ -2,7 +2,7 @@
 
 Where teachers agree, a noisy argmax seldom tells anything else than it would without one of them, and these formulas charge less than the
 worst case. But one teacher near a tie moves the value, so it is no differential privacy and must not be shown, nor may a run stop by it.
-They hold for an argmax alone, and not for noisy counts or vectors. Sources: Papernot et al. (2017), Theorem 3 and Lemma 4 for Laplace
+They hold for an argmax alone, and not for noisy counts or vectors. Sources: Papernot et al. (2017), Theorem 3 for Laplace
 noise; Papernot et al. (2018), Theorem 6 and Proposition 7 for Gaussian noise.
 """
 
@@ -38,12 +38,6 @@ def gaps(counts: np.ndarray) -> Floats:
     """How far each other choice is behind the first one: votes (Q, m) to (Q, m - 1), all at least 0."""
     falling = -np.sort(-counts.astype(np.float64), axis=1)
     return falling[:, :1] - falling[:, 1:]
-
-
-def lnmax_error(counts: np.ndarray, rate: float) -> Floats:
-    """At least the chance (Q,) that votes (Q, m) with Laplace noise of scale 1/`rate` have another argmax (2017, Lemma 4)."""
-    scaled = rate * gaps(counts)
-    return ((2.0 + scaled) / 4.0 * np.exp(-scaled)).sum(axis=1)
 
 
 def gnmax_error(counts: np.ndarray, deviation: float) -> Floats:

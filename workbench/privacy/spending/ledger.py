@@ -21,8 +21,6 @@ from workbench.privacy.spending.totals import Budget, LedgerEntry, StageSpending
 from workbench.privacy.spending.whose import account_name, records_of
 
 if TYPE_CHECKING:
-    from dp_accounting import dp_event
-
     from workbench.privacy.accounting.stages import Stage
 
 Purpose = Literal["training", "tuning", "sampling"]
@@ -156,7 +154,7 @@ class Ledger:
         if not path.exists():
             return False
         database = ledger_file(path)
-        database.prepare()  # it may have been put back from before there were journals
+        database.prepare()  # the file may be empty yet
         with database.connected() as connection:
             return connection.execute("SELECT 1 FROM away WHERE run_id = ?", (run_id,)).fetchone() is not None
 
@@ -180,12 +178,6 @@ class Ledger:
     def spent(self, run_id: str) -> list[StageSpending]:
         """What a run has spent, stage by stage in order, free stages included."""
         return list(self.entry(run_id).stages)
-
-    def spent_event(self, run_id: str) -> "dp_event.DpEvent":
-        """The event of what a run has spent so far."""
-        from workbench.privacy.accounting.stages import compose
-
-        return compose(self.entry(run_id).paid_stages())
 
     def epsilon_spent(self, run_id: str, delta: float) -> PrivacyValue:
         """The bound of what a run has spent so far, under the relation that its own stages allow."""
@@ -269,7 +261,7 @@ class Ledger:
         return min(budgets_here, key=lambda budget: (budget.epsilon, budget.delta), default=None)
 
     def budgets(self) -> dict[str, tuple[float, float]]:
-        """Epsilon and delta of every budget, by the account (or, from before there were names, the fingerprint) it was set for."""
+        """Epsilon and delta of every budget, by the account or fingerprint it was set for."""
         with self._database.transaction("DEFERRED") as connection:
             rows = connection.execute("SELECT account, epsilon, delta FROM budgets ORDER BY epsilon DESC, delta DESC").fetchall()
         return {records_of(account): (epsilon, delta) for account, epsilon, delta in rows}  # of several the strictest

@@ -184,11 +184,6 @@ def _as_planned(spent: PlannedStage, plan: Plan) -> PlannedStage:
     return spent
 
 
-def why_it_stays(name: str) -> str:
-    """Why a file of a run's folder, named from there on, stays."""
-    return STAYS.get(_beginning(name), UNNAMED)
-
-
 def left_out_here(workspace: Workspace, run_id: str) -> dict[str, str]:
     """The lines of LEFT_OUT that are about files of this run, and about what lies elsewhere.
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -207,17 +206,6 @@ def imports(workspace: Workspace) -> list[ImportedSamples]:
     """All that was imported, newest first."""
     sets = [read_import(workspace, path.parent.name) for path in workspace.imports.glob(f"*/{_about_file(Path()).name}")]
     return sorted(sets, key=lambda samples: -samples.about.created)
-
-
-def forget(workspace: Workspace, import_id: str) -> None:
-    """Remove what was imported, with its measures, neighbours, verdicts and jobs; refused while one is at work."""
-    from workbench.jobs.lifecycle import Jobs
-    from workbench.runs.verdicts import Verdicts
-
-    folder = read_import(workspace, import_id).folder
-    with Jobs(workspace).forgetting(import_id):
-        shutil.rmtree(folder)
-    Verdicts(workspace.verdicts).forget(import_id)
 
 
 def _id_of(workspace: Workspace, about: Import, records: Records) -> str:
