@@ -10,9 +10,10 @@ import pytest
 from docs.site import outputs
 from docs.site.environment import FOR_TESTS, VARIABLES
 from docs.site.links import ROOT, MissingTargetError, rewritten
-from docs.site.proofs import THEOREMS, place, proof_pages
+from docs.site.proofs import place, proof_pages
 from docs.site.reference import reference_pages, settings_table
 from docs.site.slides import deck
+from docs.site.theorems import THEOREMS
 from workbench.cli.groups import GROUPS
 from workbench.methods import METHODS
 from workbench.methods.dp_merf import DPMERFConfig
@@ -60,10 +61,20 @@ def test_every_proof_states_a_theorem_and_names_code_and_tests_that_are_there() 
     assert set(pages) == {"index", *(f"{number:02d}" for number in THEOREMS)}
     for number, theorem in THEOREMS.items():
         page = pages[f"{number:02d}"]
-        assert theorem.code
-        assert theorem.tests
-        assert all(place(*named) in page for named in (*theorem.code, *theorem.tests))
+        for named in (theorem.code, theorem.tests):
+            assert all(place(path, name) in page for path, names in named.items() for name in names)
         assert page.index("prf:theorem") < page.index("**Code**") < page.index("prf:proof")
+
+
+@pytest.mark.parametrize("number", THEOREMS)
+def test_every_theorem_is_of_definitions_and_tests_by_name(number: int) -> None:
+    """A whole file is no answer to what holds a theorem: each file has the functions and classes that do."""
+    theorem = THEOREMS[number]
+    assert theorem.code
+    assert theorem.tests
+    assert all(names and path.startswith("workbench/") for path, names in theorem.code.items())
+    assert all(names and path.startswith("tests/") for path, names in theorem.tests.items())
+    assert any(name.startswith("test_") for names in theorem.tests.values() for name in names)
 
 
 def test_a_proof_that_names_what_is_gone_is_refused() -> None:
@@ -71,7 +82,7 @@ def test_a_proof_that_names_what_is_gone_is_refused() -> None:
     with pytest.raises(LookupError, match=r"Expected Gone in workbench/training/dp_sgd.py"):
         place("workbench/training/dp_sgd.py", "Gone")
     with pytest.raises(FileNotFoundError):
-        place("workbench/gone.py", "")
+        place("workbench/gone.py", "Gone")
 
 
 def test_every_method_has_a_page_with_claim_settings_and_code(reference: dict[str, str]) -> None:
