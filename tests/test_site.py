@@ -11,8 +11,9 @@ from docs.site import outputs
 from docs.site.environment import FOR_TESTS, VARIABLES
 from docs.site.links import ROOT, MissingTargetError, rewritten
 from docs.site.proofs import place, proof_pages
-from docs.site.reference import reference_pages, settings_table
+from docs.site.reference import reference_pages
 from docs.site.slides import deck
+from docs.site.tables import settings_table
 from docs.site.theorems import THEOREMS
 from workbench.cli.groups import GROUPS
 from workbench.methods import METHODS

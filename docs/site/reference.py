@@ -1,23 +1,20 @@
 """Pages that the registries give: methods, commands, settings, environment variables, formats, data sets, measures, Python."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import Any
 
 import typer
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 import workbench
 from docs.site.environment import FOR_TESTS, VARIABLES
+from docs.site.methods import method_pages
+from docs.site.tables import rows_of, settings_table, table
 from workbench.cli.commands import app
 from workbench.cli.groups import GROUPS
 from workbench.datasets import DATASETS
 from workbench.datasets.declaration import TableDeclaration
 from workbench.evaluation import METRICS
-from workbench.measured import load_measured
-from workbench.methods import METHODS
-from workbench.methods.base import Method
-from workbench.published import load_published
 from workbench.recipes.lines import Recipe
 from workbench.request import Request
 from workbench.training.dp_sgd import DPSGD
@@ -34,13 +31,11 @@ SETTINGS = {
     "DP-SGD, a part of many methods": DPSGD,
     "Ordinary training, without privacy or after a release": OrdinaryTraining,
 }
-MOST_RESULTS = 40  # lines of results on a method's page
 
 
 def reference_pages(claims: str) -> dict[str, str]:
     """Every page by its path below the sources; `claims` is the document of claims, whose sections the methods' pages show."""
-    pages = {f"methods/{name}.md": _method(name, method, claims) for name, method in METHODS.items()}
-    pages["methods/index.md"] = _methods()
+    pages = method_pages(claims)
     pages["reference/commands.md"] = _commands()
     pages["reference/settings.md"] = _models("Settings that methods share", SETTINGS)
     pages["reference/formats.md"] = _models("File formats", MODELS)
@@ -55,113 +50,6 @@ def reference_pages(claims: str) -> dict[str, str]:
     )
     pages["reference/python.md"] = _python()
     return pages
-
-
-def table(title: str, heads: tuple[str, ...], rows: Any) -> str:
-    """A page of one table."""
-    return f"# {title}\n\n" + "\n".join(rows_of(heads, rows)) + "\n"
-
-
-def rows_of(heads: tuple[str, ...], rows: Any) -> list[str]:
-    """Lines of a table; what would end a cell is escaped."""
-    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
-    return [*lines, *(f"| {' | '.join(str(cell).replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in row)} |" for row in rows)]
-
-
-def _method(name: str, method: type[Method], claims: str) -> str:
-    folder = "/".join(method.__module__.split(".")[:-1])
-    lines = [f"# {name}: {method.title}", "", f"Source: {method.source}. Records: {', '.join(sorted(method.kinds))}.", ""]
-    lines += ["```sh", f"workbench plan {name} --dataset {'breast-cancer' if method.kinds == {'table'} else 'digits'}", "```", ""]
-    lines += ["## Claim and proved bound", "", *(_claims_of(reading, claims) for reading in (method.readings or (name,))), ""]
-    lines += ["## What is released", "", f"Samples are made from: {', '.join(f'`{part}`' for part in method.released)}.", ""]
-    lines += [f"The releases are named in `{folder}/method.py`; training and sampling are in `{folder}`.", ""]
-    lines += [
-        "## Presets",
-        "",
-        *rows_of(("preset", "what it is"), ((f"`{key}`", preset.description) for key, preset in method.presets.items())),
-        "",
-    ]
-    lines += ["## Settings", "", "As `--set NAME=VALUE`.", "", *settings_table(method.Config), "", *_results(name), *_published_table(name)]
-    return "\n".join(lines) + "\n"
-
-
-def _claims_of(reading: str, claims: str) -> str:
-    _, there, rest = claims.partition(f"\n## {reading}\n")
-    return (
-        f"**{reading}**: {rest.partition(chr(10) + '## ')[0].strip()}\n" if there else f"No line of the claims table is about {reading}.\n"
-    )
-
-
-def _results(name: str) -> list[str]:
-    frame = load_measured()
-    frame = frame[(frame["method"] == name) & frame["measure"].str.startswith("accuracy")]
-    if frame.empty:
-        return []
-    groups = (
-        frame.groupby(["recipe", "line", "dataset", "bound", "measure"], sort=True)["value"]
-        .agg(["mean", "min", "max", "count"])
-        .reset_index()
-    )
-    rows = [
-        (
-            row["recipe"],
-            row["line"],
-            row["dataset"],
-            f"{row['bound']:.4g}",
-            row["measure"],
-            f"{row['mean']:.3f} ({row['min']:.3f} to {row['max']:.3f})",
-            row["count"],
-        )
-        for row in groups.to_dict("records")[:MOST_RESULTS]
-    ]
-    heads = ("recipe", "line", "data", "proved bound", "measure", "mean (range)", "runs")
-    return ["## Results here", "", "As recipes measured them, at the proved bound.", "", *rows_of(heads, rows), ""]
-
-
-def _published_table(name: str) -> list[str]:
-    frame = load_published()
-    rows = frame[frame["method_id"] == name].to_dict("records")
-    if not rows:
-        return []
-    heads = ("source", "data", "epsilon as printed", "measure", "value", "note")
-    cells = [
-        (row["source"], row["dataset"], f"{row['epsilon']:g}", row["metric"], f"{row['value']:g}", row["note"])
-        for row in rows[:MOST_RESULTS]
-    ]
-    more = [f"{len(rows) - MOST_RESULTS} more are in `workbench/published/published_results.csv`.", ""] if len(rows) > MOST_RESULTS else []
-    return ["## Published numbers", "", "Each in its source's own protocol; epsilon is a claim.", "", *rows_of(heads, cells), "", *more]
-
-
-def _methods() -> str:
-    rows = ((f"[{name}]({name}.md)", method.title, method.source, ", ".join(sorted(method.kinds))) for name, method in METHODS.items())
-    listed = "\n".join(METHODS)
-    return table("Methods", ("name", "title", "source", "records"), rows) + f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
-
-
-def settings_table(model: type[BaseModel]) -> list[str]:
-    """Name, default and meaning of every field of a configuration, nested ones by their dotted names."""
-    return rows_of(("setting", "default", "meaning"), _fields(model))
-
-
-def _fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    for name, field in model.model_fields.items():
-        if (inner := _inner(field)) is not None:
-            yield from _fields(inner, f"{prefix}{name}.")
-        else:
-            yield f"`{prefix}{name}`", _default(field), field.description or ""
-
-
-def _inner(field: FieldInfo) -> type[BaseModel] | None:
-    kinds = [field.annotation, *get_args(field.annotation)]
-    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
-    return models[0] if len(models) == 1 and models[0].model_fields else None
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "to be given"
-    value = field.get_default(call_default_factory=True, validated_data={})
-    return "empty" if value is None else f"`{value}`"
 
 
 def _models(title: str, models: Mapping[str, type[BaseModel]]) -> str:
