@@ -1,5 +1,6 @@
 """The site of documents: its links, the pages that registries give, proofs that name real code, and decks of lessons."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from docs.site import outputs
+from docs.site import formats, outputs
 from docs.site.environment import FOR_TESTS, VARIABLES
 from docs.site.links import ROOT, MissingTargetError, rewritten
 from docs.site.proofs import place, proof_pages
@@ -18,6 +19,7 @@ from docs.site.theorems import THEOREMS
 from workbench.cli.groups import GROUPS
 from workbench.methods import METHODS
 from workbench.methods.dp_merf import DPMERFConfig
+from workbench.runs.release import archive
 from workbench.words import glossary
 
 PAGES = {Path("docs/proofs.md"): Path("proofs/index.md"), Path("docs/claims.md"): Path("evidence/claims.md")}
@@ -108,6 +110,19 @@ def test_every_key_of_a_file_has_a_meaning(reference: dict[str, str]) -> None:
     page = reference["reference/formats.md"]
     assert "| `columns.other` | `` | The category of every other text; without one such a text is refused. |" in page
     assert [line for line in page.splitlines() if line.endswith("|  |")] == []
+
+
+@pytest.mark.parametrize("title", formats.WRITTEN)
+def test_every_key_that_is_written_has_a_meaning_and_no_other(title: str, reference: dict[str, str]) -> None:
+    model, meanings = formats.WRITTEN[title]
+    assert set(meanings) == set(model.model_fields)
+    assert f"**{title}**" in reference["reference/formats.md"]
+
+
+def test_the_keys_of_results_and_the_members_of_exports_are_those_that_there_are() -> None:
+    kept = [json.loads(path.read_text())["results"] for path in sorted((ROOT / "docs/results").glob("*.json"))]
+    assert {key for results in kept for result in results for key in result} == set(formats.RESULT)
+    assert set(formats.EXPORT) == archive.NEEDED | {archive.SAMPLES.pattern}
 
 
 def test_the_glossary_has_the_words_that_help_and_pages_explain() -> None:

@@ -8,24 +8,17 @@ from pydantic import BaseModel
 
 import workbench
 from docs.site.environment import FOR_TESTS, VARIABLES
+from docs.site.formats import formats_page
 from docs.site.methods import method_pages
 from docs.site.tables import rows_of, settings_table, table
 from workbench.cli.commands import app
 from workbench.cli.groups import GROUPS
 from workbench.datasets import DATASETS
-from workbench.datasets.declaration import TableDeclaration
 from workbench.evaluation import METRICS
-from workbench.recipes.lines import Recipe
-from workbench.request import Request
 from workbench.training.dp_sgd import DPSGD
 from workbench.training.ordinary import OrdinaryTraining
 from workbench.training.state import PerformanceSettings
 
-MODELS = {
-    "A request, as `--request FILE` reads it": Request,
-    "A declaration of a table, `FILE.declared.json`": TableDeclaration,
-    "A recipe, as `workbench reproduce FILE` reads it": Recipe,
-}
 SETTINGS = {
     "Performance: changes speed, never the guarantee": PerformanceSettings,
     "DP-SGD, a part of many methods": DPSGD,
@@ -38,7 +31,7 @@ def reference_pages(claims: str) -> dict[str, str]:
     pages = method_pages(claims)
     pages["reference/commands.md"] = _commands()
     pages["reference/settings.md"] = _models("Settings that methods share", SETTINGS)
-    pages["reference/formats.md"] = _models("File formats", MODELS)
+    pages["reference/formats.md"] = formats_page()
     pages["reference/environment.md"] = _environment()
     pages["reference/datasets.md"] = table(
         "Data sets", ("name", "what it is"), ((f"`{name}`", entry.summary) for name, entry in DATASETS.items())
