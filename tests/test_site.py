@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from docs.site import formats, outputs
+from docs.site import citations, formats, outputs
 from docs.site.environment import FOR_TESTS, VARIABLES
 from docs.site.links import ROOT, MissingTargetError, rewritten
 from docs.site.proofs import place, proof_pages
@@ -67,6 +67,27 @@ def test_every_proof_states_a_theorem_and_names_code_and_tests_that_are_there() 
         for named in (theorem.code, theorem.tests):
             assert all(place(path, name) in page for path, names in named.items() for name in names)
         assert page.index("prf:theorem") < page.index("**Code**") < page.index("prf:proof")
+
+
+def test_every_reference_is_cited_and_every_citation_is_of_one(reference: dict[str, str]) -> None:
+    known, pages = citations.entries(), proof_pages((ROOT / "docs/proofs.md").read_text())
+    assert all(entry.persons["author"] and entry.fields["title"] and entry.fields["year"] for entry in known.values())
+    of_methods = {name for entry in known.values() for name in citations.methods_of(entry)}
+    assert of_methods <= set(METHODS)
+    assert of_methods >= {"dp-promise", "chu-dpdm", "dp-sad", "p3dm", "ddm"}
+    written = "\n".join([*reference.values(), *pages.values()])
+    assert set(re.findall(r"{cite:t}`(.+?)`", written)) == set(known)
+    for name in of_methods:
+        assert all(f"{{cite:t}}`{key}`" in reference[f"methods/{name}.md"] for key in citations.papers_of(name))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_s_source_names_the_papers_that_its_page_cites(name: str) -> None:
+    for key in citations.papers_of(name):
+        entry = citations.entries()[key]
+        author = " ".join(entry.persons["author"][0].last_names)
+        assert author in METHODS[name].source
+        assert entry.fields["year"] in METHODS[name].source
 
 
 @pytest.mark.parametrize("number", THEOREMS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 
+from docs.site.citations import BIBLIOGRAPHY
 from docs.site.links import ROOT, rewritten
 from docs.site.outputs import with_outputs
 from docs.site.proofs import proof_pages
@@ -60,6 +61,7 @@ def assemble(sources: Path) -> None:
         (sources / name).parent.mkdir(parents=True, exist_ok=True)
         (sources / name).write_text(text)
     shutil.copytree(ROOT / "docs/site/static", sources / "_static")
+    shutil.copyfile(BIBLIOGRAPHY, sources / BIBLIOGRAPHY.name)
     for name in ("conf.py", "scorer.js"):
         shutil.copyfile(ROOT / "docs/site" / name, sources / name)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 project = "DP diffusion workbench"
 author = "the DP diffusion workbench's authors"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_proof", "sphinx_togglebutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_proof", "sphinx_togglebutton", "sphinxcontrib.bibtex"]
 html_theme = "furo"
 html_title = project
 html_copy_source = False
@@ -19,4 +19,6 @@ autodoc_default_options = {"members": True, "inherited-members": False}
 python_use_unqualified_type_names = True
 togglebutton_hint = "Show"
 suppress_warnings = ["myst.header", "mystnb.lexer"]  # documents start their headings where GitHub's reader needs them
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
 exclude_patterns = ["_build"]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 
+from docs.site.citations import cited, papers_of
 from docs.site.links import ROOT
 from docs.site.tables import rows_of, settings_table, table
 from workbench.datasets import facts
@@ -26,7 +27,13 @@ def method_pages(claims: str) -> dict[str, str]:
 
 def _method(name: str, method: type[Method], claims: str) -> str:
     folder = "/".join(method.__module__.split(".")[:-1])
-    lines = [f"# {name}: {method.title}", "", f"Source: {method.source}. Records: {', '.join(sorted(method.kinds))}.", ""]
+    lines = [
+        f"# {name}: {method.title}",
+        "",
+        f"Source: {method.source}. Records: {', '.join(sorted(method.kinds))}.",
+        "",
+        *cited(papers_of(name)),
+    ]
     lines += ["```sh", f"workbench plan {name} --dataset {_dataset(method)}", "```", ""]
     lines += ["## Claim and proved bound", "", *(_claims_of(reading, claims) for reading in (method.readings or (name,))), ""]
     lines += [] if method.readings else [*_bound(name, method), ""]

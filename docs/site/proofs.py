@@ -3,6 +3,7 @@
 import ast
 import re
 
+from docs.site.citations import cited
 from docs.site.links import ROOT
 from docs.site.theorems import THEOREMS
 
@@ -22,7 +23,15 @@ def _page(number: int, title: str, body: str) -> str:
     theorem = THEOREMS[number]
     constants = ["**Constants**", "", *(f"- {name}: {value}" for name, value in theorem.constants.items()), ""] if theorem.constants else []
     code, tests = ([f"- {place(path, name)}" for path, names in named.items() for name in names] for named in (theorem.code, theorem.tests))
-    stated = [f"::::{{prf:theorem}} {theorem.title}", f":label: theorem-{number}", "", theorem.statement, "::::", ""]
+    stated = [
+        f"::::{{prf:theorem}} {theorem.title}",
+        f":label: theorem-{number}",
+        "",
+        theorem.statement,
+        "::::",
+        "",
+        *cited(theorem.papers),
+    ]
     proof = ["::::{prf:proof}", body, "::::", ""]
     held = ["**Code**", "", *code, "", "**Tests that hold it**", "", *tests, ""]
     return "\n".join([f"# {title}", "", *stated, *constants, *held, "## Proof", "", *proof])

@@ -7,6 +7,7 @@ import typer
 from pydantic import BaseModel
 
 import workbench
+from docs.site import citations
 from docs.site.environment import FOR_TESTS, VARIABLES
 from docs.site.formats import formats_page
 from docs.site.methods import method_pages
@@ -41,6 +42,7 @@ def reference_pages(claims: str) -> dict[str, str]:
         ("name", "what it measures", "better"),
         ((f"`{name}`", metric.description, metric.better) for name, metric in METRICS.items()),
     )
+    pages["reference/papers.md"] = citations.PAGE
     pages["reference/python.md"] = _python()
     return pages
 

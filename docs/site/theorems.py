@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Theorem:
-    """A proof's page: `code` and `tests` name functions and classes by the path of their file."""
+    """A proof's page: `code` and `tests` name functions and classes by the path of their file, `papers` are keys of docs/references.bib."""
 
     title: str
     statement: str
     code: Mapping[str, tuple[str, ...]]
     tests: Mapping[str, tuple[str, ...]]
     constants: Mapping[str, str] = field(default_factory=dict)
+    papers: tuple[str, ...] = ()
 
 
 ACCOUNTING = "workbench/privacy/accounting"
@@ -91,6 +92,7 @@ THEOREMS: dict[int, Theorem] = {
             "q": "expected batch size over n, rounded down to 2^-64",
             "w": "max(2^-14, B / 2^22)",
         },
+        papers=("wang2019",),
     ),
     3: Theorem(
         "a counterexample",
@@ -114,6 +116,7 @@ THEOREMS: dict[int, Theorem] = {
             "tests/methods/test_dp_promise.py": ("test_paper_targets_have_no_bound_and_say_why",),
         },
         {"error of the reconstruction": "3e-13 for members, a tenth of the length or more for others"},
+        papers=("wang2024",),
     ),
     4: Theorem(
         "renoised targets",
@@ -139,6 +142,7 @@ THEOREMS: dict[int, Theorem] = {
             "tests/support/mechanism/checks.py": ("noised_records",),
         },
         {"mu": "2 sqrt(d abar_S / (1 - abar_S))", "m": "the fixed batch size", "S": "the boundary"},
+        papers=("wang2024", "dong2022"),
     ),
     5: Theorem(
         "one-shot releases on a grid",
@@ -182,6 +186,7 @@ THEOREMS: dict[int, Theorem] = {
             "tests/privacy/accounting/test_sampler.py": ("test_the_distance_is_paid_out_of_delta", "test_every_accountant_pays"),
         },
         {"grid": "multiples of sigma / 2^30", "price of a sampler within tau": "(1 + e^epsilon) tau, added to delta"},
+        papers=("harder2021", "harder2023", "vinaroz2022", "liew2022"),
     ),
     6: Theorem(
         "what may leave",
@@ -319,6 +324,7 @@ THEOREMS: dict[int, Theorem] = {
             "tests/evaluation/test_refuting.py": ("test_a_claim_of_1_is_caught_in_few_trials",),
         },
         {"multiplier of one record's own term": "sigma / T"},
+        papers=("liu2024", "chen2022dpgen", "xu2024"),
     ),
     10: Theorem(
         "choices of bounded range",
@@ -407,6 +413,7 @@ THEOREMS: dict[int, Theorem] = {
             "tests/support/mechanism/checks.py": ("drawn_part",),
         },
         {"q": "1 / critics.parts", "mu": "sqrt(release.batch_size) / release.noise_multiplier"},
+        papers=("chen2020",),
     ),
     13: Theorem(
         "teachers that vote",
@@ -453,5 +460,6 @@ THEOREMS: dict[int, Theorem] = {
             "v of datalens": "4 k B, k = top",
             "a record of two parts": "2 mu: an exact 1 is 2.155, an exact 10 is 24.39",
         },
+        papers=("jordon2019", "long2021", "wang2021", "papernot2017", "papernot2018"),
     ),
 }
