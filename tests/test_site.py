@@ -2,11 +2,15 @@
 
 import json
 import re
+import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import nbformat
 import pytest
+from support.homes import here
 
 from docs.site import citations, formats, outputs
 from docs.site.environment import FOR_TESTS, VARIABLES
@@ -16,13 +20,24 @@ from docs.site.reference import reference_pages
 from docs.site.slides import deck
 from docs.site.tables import settings_table
 from docs.site.theorems import THEOREMS
+from workbench import datasets
 from workbench.cli.groups import GROUPS
+from workbench.datasets import DATASETS
+from workbench.evaluation import METRICS, evaluate
+from workbench.jobs.launchers import LAUNCHERS, chosen_launcher
 from workbench.methods import METHODS
 from workbench.methods.dp_merf import DPMERFConfig
+from workbench.pages import PAGES
+from workbench.privacy.accounting.accountants import ACCOUNTANTS
+from workbench.privacy.accounting.accountants.mechanisms import ExactGaussian, SampledGaussian
 from workbench.runs.release import archive
+from workbench.trackers import TRACKERS, TrackedRun
 from workbench.words import glossary
 
-PAGES = {Path("docs/proofs.md"): Path("proofs/index.md"), Path("docs/claims.md"): Path("evidence/claims.md")}
+DOCUMENTS = {Path("docs/proofs.md"): Path("proofs/index.md"), Path("docs/claims.md"): Path("evidence/claims.md")}
+
+ADDITIONS = sorted((ROOT / "docs/contribute").glob("add-*.md"))
+REGISTRIES: tuple[Any, ...] = (DATASETS, METRICS, ACCOUNTANTS, LAUNCHERS, PAGES, TRACKERS)
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +58,12 @@ def reference() -> dict[str, str]:
     ],
 )
 def test_links_are_those_of_the_site(text: str, there: str) -> None:
-    assert rewritten(text, Path("docs/proofs.md"), Path("proofs/index.md"), PAGES) == there
+    assert rewritten(text, Path("docs/proofs.md"), Path("proofs/index.md"), DOCUMENTS) == there
 
 
 def test_a_link_to_nothing_is_refused() -> None:
     with pytest.raises(MissingTargetError, match=r"docs/proofs.md links to gone.md"):
-        rewritten("[gone](gone.md)", Path("docs/proofs.md"), Path("proofs/index.md"), PAGES)
+        rewritten("[gone](gone.md)", Path("docs/proofs.md"), Path("proofs/index.md"), DOCUMENTS)
 
 
 def test_every_variable_that_is_read_is_listed() -> None:
@@ -144,6 +159,46 @@ def test_the_keys_of_results_and_the_members_of_exports_are_those_that_there_are
     kept = [json.loads(path.read_text())["results"] for path in sorted((ROOT / "docs/results").glob("*.json"))]
     assert {key for results in kept for result in results for key in result} == set(formats.RESULT)
     assert set(formats.EXPORT) == archive.NEEDED | {archive.SAMPLES.pattern}
+
+
+@pytest.mark.parametrize("page", ADDITIONS, ids=lambda page: page.stem)
+def test_a_page_of_what_to_add_is_short_and_names_what_is_there(page: Path) -> None:
+    text = page.read_text()
+    assert len(text.splitlines()) < 40
+    named = re.findall(r"`((?:workbench|tests|docs)/[\w./-]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
+    assert all(f"def {name}(" in tests for name in re.findall(r"`(test_\w+)`", text))
+
+
+@pytest.mark.usefixtures("workbench_home")
+def test_the_examples_of_what_to_add_are_true(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for registry in REGISTRIES:
+        for name in ("stripes", "brightness_gap", "basic", "polite", "shapes", "json"):
+            monkeypatch.setitem(registry, name, None)  # so that what an example puts there is gone after the test
+            del registry[name]
+    made = {page.stem.removeprefix("add-"): example(page, monkeypatch) for page in ADDITIONS}
+    stripes = datasets.load("stripes")
+    assert stripes.facts == datasets.facts("stripes")
+    stripes.facts.check(stripes.train)
+    (gap,) = evaluate(stripes.held_out, stripes, metrics=["brightness_gap"], workspace=here())
+    assert (gap.value, gap.releasable) == (0.0, False)
+    for composition in ({ExactGaussian(0.5): 3}, {SampledGaussian(0.1, 2.0): 3}):
+        assert ACCOUNTANTS["basic"].epsilon(composition, 1e-5) >= ACCOUNTANTS["pld"].epsilon(composition, 1e-5)
+    assert chosen_launcher("polite") == "polite"
+    assert PAGES["shapes"].public
+    entry = TrackedRun("run", "digits", {"delta": "1e-5"}, {"accuracy": 0.5}, {}, (), private=False)
+    assert json.loads(Path(TRACKERS["json"](entry, str(tmp_path))).read_text())["values"] == entry.values
+    assert made["attack"].found.is_caught
+
+
+def example(page: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The blocks of a page as a module that was imported."""
+    module = ModuleType(page.stem.replace("-", "_"))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec("".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)), module.__dict__)
+    return module
 
 
 def test_the_glossary_has_the_words_that_help_and_pages_explain() -> None:

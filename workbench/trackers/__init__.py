@@ -4,7 +4,7 @@
     workbench track RUN --to tensorboard --at FOLDER
     workbench track RUN --to mlflow --at http://127.0.0.1:5000
 
-Each tracker is a file of this folder with one function `write(told, place)`, which returns where it wrote.
+Each tracker is a file of this folder with one function `write(entry, place)`, which returns where it wrote.
 """
 
 from collections.abc import Callable, Mapping
