@@ -187,7 +187,7 @@ def test_an_auditor_judges_by_keyboard_attacks_and_takes_a_dossier(page: Page, s
     page.get_by_role("button", name="Save the answers").click()
     expect(page.get_by_text(f"1 of {len(QUESTIONS)} questions have an answer")).to_be_visible()
     settle(page)
-    outside, room, export = (downloaded(page, name, tmp_path) for name in ("Dossier that may leave", "Dossier for the room", "Its export"))
+    outside, room, export = (downloaded(page, name, tmp_path) for name in ("Dossier to release", "Private dossier", "Its export"))
     assert "Ada Lovelace" in outside.read_text()
     assert "data:image/png" in room.read_text()
     assert "data:image/png" not in outside.read_text(), "no record leaves"
