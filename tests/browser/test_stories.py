@@ -64,7 +64,7 @@ def test_a_lecturer_moves_a_slider_plays_the_attacker_and_takes_the_panel_along(
     expect(page.get_by_role("img", name="Ten digits at time step 100")).to_have_count(0)
 
     page.goto(f"{server}/budget?budget_method=dp-merf&budget_epsilon=1&budget_dial=1")
-    sure = page.get_by_text(re.compile("can come to be .* sure, and no surer"))
+    sure = page.get_by_text(re.compile("can become .* sure at most"))
     expect(sure).to_contain_text("73.1")
     page.get_by_role("slider", name="Epsilon").press("ArrowRight")
     expect(sure).not_to_contain_text("73.1")
