@@ -64,7 +64,7 @@ def test_a_lecturer_moves_a_slider_plays_the_attacker_and_takes_the_panel_along(
     expect(page.get_by_role("img", name="Ten digits at time step 100")).to_have_count(0)
 
     page.goto(f"{server}/budget?budget_method=dp-merf&budget_epsilon=1&budget_dial=1")
-    sure = page.get_by_text(re.compile("can come to be .* sure, and no surer"))
+    sure = page.get_by_text(re.compile("can become .* sure at most"))
     expect(sure).to_contain_text("73.1")
     page.get_by_role("slider", name="Epsilon").press("ArrowRight")
     expect(sure).not_to_contain_text("73.1")
@@ -187,7 +187,7 @@ def test_an_auditor_judges_by_keyboard_attacks_and_takes_a_dossier(page: Page, s
     page.get_by_role("button", name="Save the answers").click()
     expect(page.get_by_text(f"1 of {len(QUESTIONS)} questions have an answer")).to_be_visible()
     settle(page)
-    outside, room, export = (downloaded(page, name, tmp_path) for name in ("Dossier that may leave", "Dossier for the room", "Its export"))
+    outside, room, export = (downloaded(page, name, tmp_path) for name in ("Dossier to release", "Private dossier", "Its export"))
     assert "Ada Lovelace" in outside.read_text()
     assert "data:image/png" in room.read_text()
     assert "data:image/png" not in outside.read_text(), "no record leaves"

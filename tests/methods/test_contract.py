@@ -219,6 +219,7 @@ def test_what_is_said_of_noise_in_samples_is_of_what_was_released(method: str) -
     released.load_part(done.state.part(built.released_parts))
     assert built.noise_share(released) == built.noise_share(done.state)
     assert built.class_noise_share(released) == built.class_noise_share(done.state)
+    assert built.noise_by_class(released) == built.noise_by_class(done.state)
 
 
 @pytest.mark.parametrize("method", [name for name, kind in methods.METHODS.items() if "table" in kind.kinds])

@@ -25,6 +25,7 @@ PARAMETERS = {
     "sample": ["config", "state", "request"],
     "noise_share": ["config", "state"],
     "class_noise_share": ["config", "state"],
+    "noise_by_class": ["config", "state"],
 }
 
 

@@ -4,6 +4,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from support.tables import uneven_table
 
 from workbench.cli import main
 from workbench.datasets import load
+from workbench.datasets.base import Dataset
+from workbench.experiment import fit, new_state
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.plan import Plan
 from workbench.planning import make_plan
@@ -106,9 +109,27 @@ def test_by_default_cluster_moments_release_no_more_numbers_than_noise_leaves(wo
     found = sample_set(here(), json.loads(out.splitlines()[-1])["run"])
     found.records(20)
     found.note_cautions()
-    share, _ = kept_noise(found.folder)
+    share, _, _ = kept_noise(found.folder)
     assert share is not None
     assert share < 0.75
+
+
+@pytest.mark.parametrize("method", ["class-means", "class-moments", "cluster-moments", "dp-merf"])
+def test_a_small_class_that_noise_drowns_is_named(method: str) -> None:
+    """Of 300 and 12 pictures the few are noise, and the many are not."""
+    labels = np.repeat([0, 1], [300, 12])
+    both = coloured_shapes(2_000)
+    rows = np.concatenate([np.flatnonzero(np.asarray(both.train.labels) == label)[: (labels == label).sum()] for label in (0, 1)])
+    facts = both.facts.model_copy(update={"num_records": len(labels), "classes": ("circle", "square")})
+    few = Dataset(facts, both.train.take(rows), both.held_out)
+    quick: dict[str, Any] = {"dp-merf": {"training.steps": 2}}
+    plan = make_plan(method, few.facts, epsilon=20, settings=quick.get(method, {}))
+    state = new_state(plan, seed=1)
+    for _ in fit(plan, few, state):
+        pass
+    many, drowned = plan.build().noise_by_class(state) or (1.0, 0.0)
+    assert many < 0.2
+    assert drowned > 3 * many
 
 
 def test_noise_is_told_from_where_it_shows_and_then_from_where_it_outweighs_the_rest() -> None:
@@ -124,9 +145,21 @@ def test_samples_whose_classes_are_noise_are_said_to_show_none() -> None:
     assert NOISE_WORDS in of_noise(Measures(noise=0.6, class_noise=0.97))
 
 
+def test_classes_that_are_noise_are_named() -> None:
+    words = of_noise(Measures(noise=0.2, class_noise=0.6, by_class=(0.1, 0.49, 0.7, 1.0)), ("cat", "dog", "owl", "fox"))
+    assert words.startswith("Samples of 'owl', 'fox' are mostly noise: at least 70% of what was released of each")
+    assert "'5', 2 more are mostly noise" in of_noise(Measures(noise=0.1, by_class=(1.0,) * 7), tuple("1234567")).replace(
+        "'1', '2', '3', '4', ", ""
+    )
+    assert "partly noise" in of_noise(Measures(noise=0.4, by_class=(0.1, 0.6)), ("cat", "dog"))
+    assert of_noise(Measures(noise=0.2, class_noise=0.6, by_class=(0.1, 0.49)), ("cat", "dog")) == ""
+
+
 def test_notes_tell_numbers_or_nothing_and_no_other_value_is_taken_for_a_number() -> None:
     notes = {"prior_likeness": 0.5, "noise_share": None, "class_noise_share": 0.97}
     assert measures_in(notes) == Measures(0.5, None, 0.97)
+    assert measures_in(notes | {"noise_by_class": [0.1, 1.0]}) == Measures(0.5, None, 0.97, (0.1, 1.0))
+    assert [measures_in(notes | {"noise_by_class": value}) for value in (0.5, ["0.5"], [True], {})] == [None] * 4
     assert measures_in({}) == Measures()
     for name in notes:
         assert [measures_in(notes | {name: value}) for value in ("0.5", True, [0.5], {})] == [None] * 4

@@ -74,7 +74,7 @@ def test_the_command_says_what_stayed(run: Run, tmp_path: Path, capsys: pytest.C
     assert command(["track", run.id, "--to", "tensorboard", "--at", str(tmp_path)]) == 0
     assert "accuracy, " in capsys.readouterr().out.partition("Left out")[2]
     assert command(["track", run.id, "--to", "tensorboard", "--at", str(tmp_path), "--private"]) == 0
-    assert "may not leave the room" in capsys.readouterr().err
+    assert "values that must not be released" in capsys.readouterr().err
     assert command(["track", run.id, "--to", "aim", "--at", str(tmp_path)]) == 2
     assert "mlflow, tensorboard" in capsys.readouterr().err
 

@@ -165,6 +165,27 @@ def test_an_engine_is_asked_once_for_all_runs_of_a_sweep(monkeypatch: pytest.Mon
     assert max(questions[1:]) <= 4, "a look at all runs, the begin of a measure, and the queue: no question a run"
 
 
+@pytest.mark.usefixtures("in_this_process")
+def test_a_recipe_is_carried_out_as_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe, file = small(seeds=2).recipe, tmp_path / "recipe.json"
+    file.write_text(recipe.model_dump_json(exclude_defaults=True))
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", "--recipe", str(file), "--yes", "--wait"])
+    assert ended.value.code == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"sweep": small(seeds=2).id}, "the same as a sweep that asks for it"
+    assert len(small(seeds=2).results) == 4
+    for more in (["mst"], ["--seeds", "2"], ["--delta", "0.1"], ["--dataset", TABLE], ["--title", "Mine"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["sweep", "--recipe", str(file), "--dry-run", *more])
+        assert ended.value.code == 2
+        assert "Give --recipe, or METHODs" in capsys.readouterr().err
+    other = recipe.model_copy(update={"runs": (*recipe.runs, recipe.runs[0].model_copy(update={"name": "other", "dataset": "digits"}))})
+    with pytest.raises(
+        WorkbenchError, match=r"Expected lines of one dataset, read in one way, got breast-cancer .* and digits for 'other'"
+    ):
+        price(here(), other)
+
+
 def test_devices_that_this_machine_lacks_are_those_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LAUNCHERS, "engine", Line())
     recipe = small(performance={"device": "cuda:63"}).recipe

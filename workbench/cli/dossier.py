@@ -20,7 +20,9 @@ app = typer.Typer()
 def dossier(
     run_id: RunId,
     out: Annotated[Path | None, typer.Option("--out", help="The .html to write.")] = None,
-    room: Annotated[bool, typer.Option("--room", help="The version for the room: verdicts, attacks and training records too.")] = False,
+    room: Annotated[
+        bool, typer.Option("--private", help="The private version, not to be shared: with verdicts, attacks and training records.")
+    ] = False,
     export: Annotated[Path | None, typer.Option("--export", help="Also write the .zip that `verify` checks it against.")] = None,
     registry: Annotated[
         Path | None, typer.Option("--registry", help="Also write an entry for the OpenDP deployments registry to this .yaml.")

@@ -59,7 +59,7 @@ Settings = Annotated[
 TargetName = Annotated[
     Literal["bound", "claim"], typer.Option("--target", help="What epsilon calibrates: the proved bound, or the paper's claim.")
 ]
-Releasable = Annotated[bool, typer.Option("--releasable", help="Leave out every number that may not leave the room.")]
+Releasable = Annotated[bool, typer.Option("--releasable", help="Leave out every number that must not be released.")]
 OwnName = Annotated[
     str | None, typer.Option("--name", help="The name of your own files, which their account in the ledger goes by; the file's by default.")
 ]

@@ -1,4 +1,4 @@
-"""Commands about what leaves the room: export, of a run or a recipe's plans; verify, which checks such a file without data; track."""
+"""Commands about what is released: export, of a run or a recipe's plans; verify, which checks such a file without data; track."""
 
 import hashlib
 import sys
@@ -92,19 +92,21 @@ def track(
     run_id: RunId,
     to: Annotated[str, typer.Option("--to", help="tensorboard or mlflow.")],
     at: Annotated[str, typer.Option("--at", help="A folder, of tensorboard; the address or store of a tracking server, of mlflow.")],
-    private: Annotated[bool, typer.Option("--private", help="Also what may not leave the room: the tracker is in it.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Also values that must not be released: do not share the tracker then.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Tell TensorBoard or MLflow of a run: plan, bound, claim, measures and losses that may leave the room."""
+    """Tell TensorBoard or MLflow of a run: plan, bound, claim, measures and losses that may be released."""
     from workbench.trackers import track as told_to
 
     place, tracked = told_to(Workspace.default(), run_id, to, at, private)
     if tracked.private:
-        print("Warning: values that may not leave the room are among what was told.", file=sys.stderr)
+        print("Warning: the tracker now has values that must not be released.", file=sys.stderr)
     if as_json:
         counts = {"values": len(tracked.values), "series": len(tracked.series), "parameters": len(tracked.parameters)}
         print_json({"run": run_id, "place": place, **counts, "left_out": tracked.left_out, "releasable": not tracked.private})
         return
     print(f"Told {to} of {len(tracked.values)} values and {len(tracked.series)} series: {terminal(place)}.")
     if tracked.left_out:
-        print(f"Left out, as they may not leave the room (--private tells them too): {terminal(', '.join(tracked.left_out))}.")
+        print(f"Left out, as they must not be released (--private sends them too): {terminal(', '.join(tracked.left_out))}.")

@@ -1,6 +1,7 @@
 """Commands about sweeps: sweep, which shows what one costs and starts it, and sweeps, which shows what came of them."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 DRY, OUT = "Only show what it would cost.", "Also write the sweep as a recipe to this .json, which `workbench reproduce --reuse` takes."
 SET = "Values of a field of the configuration, between commas, as training.steps=100,300; METHOD:KEY=... sets them of one method."
+RECIPE = "In the place of METHODs: a recipe of one dataset, by file or name, as `workbench reproduce` takes it."
 OF_ONE = "A field that only one of the methods has: `--set METHOD:KEY=...`, as dp-merf:training.steps=100."
 
 
@@ -43,8 +45,13 @@ OF_ONE = "A field that only one of the methods has: `--set METHOD:KEY=...`, as d
 @with_options
 def sweep(
     *,
-    methods: Annotated[list[str], typer.Argument(metavar="METHOD...", help="Names of methods; `workbench methods` lists them.")],
-    dataset: Annotated[str, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")],
+    methods: Annotated[
+        list[str] | None, typer.Argument(metavar="METHOD...", help="Names of methods; `workbench methods` lists them.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")
+    ] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", help=RECIPE)] = None,
     epsilons: Annotated[str | None, typer.Option("--epsilons", help="Target epsilons between commas, as 0.2,1,10.")] = None,
     seeds: Annotated[int, typer.Option(help="Seeds 0, 1, ... of each line: repeatable and NOT releasable.", min=0)] = 0,
     repeats: Annotated[int, typer.Option(help="In the place of seeds: how many unseeded runs of each line.", min=1)] = 1,
@@ -69,6 +76,7 @@ def sweep(
     Asked for again it goes on: what is done is skipped, what failed is tried again. The last line is {"sweep": ID}.
     """
     from workbench.recipes import pieces
+    from workbench.recipes.lines import load_recipe
     from workbench.sweeps.grid import Grid, choices, numbers
     from workbench.sweeps.price import price
     from workbench.tasks import sweeping
@@ -76,35 +84,49 @@ def sweep(
     check_target(out, ".json")
     resources = parse_resources(ask)
     speed = parse_performance(device, performance).model_dump(exclude_defaults=True)
-    grid = Grid.of(
-        methods=tuple(methods),
-        dataset=reading.of(dataset),
-        epsilons=(None,) if epsilons is None else numbers(epsilons, "epsilons"),
-        settings=choices(settings or ()),
-        seeds=tuple(range(seeds)),
-        repeats=repeats,
-        metrics=None if metrics is None else tuple(part.strip() for part in metrics.split(",") if part.strip()),
-        num_samples=num,
-        performance=speed,
+    asked: dict[str, Any] = {
+        "epsilons": (None,) if epsilons is None else numbers(epsilons, "epsilons"),
+        "settings": choices(settings or ()),
+        "seeds": tuple(range(seeds)),
+        "repeats": repeats,
+        "metrics": None if metrics is None else tuple(part.strip() for part in metrics.split(",") if part.strip()),
+        "num_samples": num,
+        "performance": speed,
         **vars(configured),
-    )
+    }
+    if recipe is not None:
+        is_plain = (reading, title) == (ReadingOptions(), "") and Grid.asks_nothing(asked)
+        if methods or dataset or not is_plain:
+            raise WorkbenchError("Give --recipe, or METHODs, --dataset and the options of their lines, not both.")
+        lines = load_recipe(recipe)
+    else:
+        if not methods or dataset is None:
+            raise WorkbenchError("Expected METHODs and --dataset, or --recipe.")
+        grid = Grid.of(methods=tuple(methods), dataset=reading.of(dataset), **asked)
+        try:
+            lines = grid.recipe(title)
+        except WorkbenchError as error:
+            raise _of_several(error, methods) from None
     try:
-        recipe = grid.recipe(title)
-        cost = price(Workspace.default(), recipe, on)
+        cost = price(Workspace.default(), lines, on)
     except WorkbenchError as error:
-        if len(methods) > 1 and str(error).startswith("Unknown field"):
-            raise WorkbenchError(f"{error} {OF_ONE}") from None
-        raise
+        raise _of_several(error, methods or ()) from None
     if as_json and dry_run:
         print_json({**jsonable(cost), "choosing": cost.choosing_words})
     elif not as_json:
         _print_price(cost)
     if out is not None:
-        pieces.write_recipe(recipe, out)
+        pieces.write_recipe(lines, out)
     if dry_run:
         return
     _confirm(cost, yes)
-    _finish(sweeping.begin(Workspace.default(), recipe, on, resources), recipe, wait, as_json)
+    _finish(sweeping.begin(Workspace.default(), lines, on, resources), lines, wait, as_json)
+
+
+def _of_several(error: WorkbenchError, methods: Sequence[str]) -> WorkbenchError:
+    """The error, with what to do where it is of a field that only one of several methods has."""
+    is_of_one = len(methods) > 1 and str(error).startswith("Unknown field")
+    return WorkbenchError(f"{error} {OF_ONE}") if is_of_one else error
 
 
 @app.command()

@@ -15,8 +15,8 @@ def check_canaries(run_id: str) -> None:
     run = RunStore(Workspace.default()).get(run_id)
     if run.audit is None:
         raise WorkbenchError(
-            f"Expected a run that was trained with canaries, got {run.id}. An audited run is never the one to release: train another by "
-            f"the same plan, `{with_canaries(command_line(run.plan.request))}`. It spends the bound once more."
+            f"Expected a run that was trained with canaries, got {run.id}. Do not release the audited run; train another by the "
+            f"same plan, `{with_canaries(command_line(run.plan.request))}`. It spends the bound once more."
         )
 
 

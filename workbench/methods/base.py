@@ -106,8 +106,8 @@ class CalibratedField:
 class Method(ABC):
     """One paper's method, configured. `stages` and `claim` need public facts only; data come in `fit` alone.
 
-    `initial_state`, `fit`, `sample`, `noise_share` and `class_noise_share` are the functions of these names in the module that
-    `implementation` names.
+    `initial_state`, `fit`, `sample`, `noise_share`, `class_noise_share` and `noise_by_class` are the functions of these names in the
+    module that `implementation` names.
     """
 
     name: ClassVar[str]
@@ -284,7 +284,11 @@ class Method(ABC):
         """The same (0..1) of what differs between classes in what was released; None where that is not known."""
         return self._said_of(state, "class_noise_share")
 
-    def _said_of(self, state: State, name: str) -> float | None:
+    def noise_by_class(self, state: State) -> tuple[float, ...] | None:
+        """The same (0..1) of what each class's samples are made from, in the order of the facts' classes; None where that is not known."""
+        return self._said_of(state, "noise_by_class")
+
+    def _said_of(self, state: State, name: str) -> Any:
         share = getattr(self.implemented, name, None) if self.implementation else None
         return None if share is None else share(self.config, state)
 

@@ -18,8 +18,8 @@ NEEDED = ("initial_state", "fit", "sample")
 
 
 class Implementation(Protocol):
-    """The functions of a method's module; `noise_share(config, state)` may stand beside them, `class_noise_share` too, and
-    whatever else its class asks for."""
+    """The functions of a method's module; `noise_share(config, state)`, `class_noise_share` and `noise_by_class` may stand
+    beside them, and whatever else its class asks for."""
 
     def initial_state(self, config: Any, facts: DatasetFacts, state: State, /) -> State:
         """As `Method.initial_state`."""

@@ -40,10 +40,12 @@ PAGES: dict[str, Page] = {
     "tables": Page(
         "Tables",
         "table_chart",
-        "Are the rows of a table drawn as the real ones are? Columns and pairs of columns side by side, and the rows as files.",
+        "Do the drawn rows of a table look like the real ones? Columns and pairs of columns side by side, and the rows as files.",
     ),
     "audit": Page(
-        "Audit", "policy", "How much can an attacker find out? Each attack begins here as a job with its cost, and what it found stays."
+        "Audit",
+        "policy",
+        "How much can an attacker find out? Start an attack here as a background job, with its cost beside it. Its findings are kept.",
     ),
     "records": Page(
         "Records",

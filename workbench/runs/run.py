@@ -31,7 +31,7 @@ class Run(Life):
     `step` of `steps` counts over all stages. `epsilon_spent` is a proved upper bound of what has been spent, evaluated a
     little ahead of the step. `charged` is what the ledger had of each paid stage when its worker last said so: the steps, and those counted
     again. `settled` is the last attempt after whose end the ledger was asked what it had spent.
-    `audit`: canaries took places of its records, to measure a lower bound; it is not the one to release.
+    `audit`: canaries took places of its records, to measure a lower bound; it must not be released.
     `ends_early`: its owner had it end before its last step, with the model as it was; its bound covers all steps.
     `name`, `note` and `tags` are its owner's. `releasable`: once it is done, samples and weights may leave the room at `bound`.
     """

@@ -75,8 +75,7 @@ def serve(port: int, with_token: bool = True, who: Access | None = None) -> None
 def warm_up() -> None:
     """Import what pages are made of, and read the tables they show, before the address is printed: both would slow the first page down.
 
-    So would what libraries look up once a process, at their first chart and their first piece of HTML. That no server runs yet is
-    no news to whoever starts it.
+    So would what libraries look up once a process, at their first chart and their first piece of HTML.
     """
     from streamlit.env_util import is_repl
     from streamlit.logger import get_logger

@@ -59,7 +59,13 @@ def children(workspace: Workspace, recipe: Recipe) -> list[Child]:
 
     Lines that ask for one and the same are refused: the second run would spend what tells nothing.
     """
-    dataset = recipe.runs[0].request.place.load(workspace=workspace)
+    place = recipe.runs[0].request.place
+    if other := next((line for line in recipe.runs if line.request.place != place), None):
+        raise WorkbenchError(
+            f"Expected lines of one dataset, read in one way, got {place.text} for {recipe.runs[0].name!r} and {other.request.place.text} "
+            f"for {other.name!r}. `workbench reproduce` carries out such a recipe."
+        )
+    dataset = place.load(workspace=workspace)
     lines = [prepare(line, dataset) for line in recipe.runs]
     for number, one in enumerate(lines):
         for other in lines[:number]:
@@ -149,7 +155,7 @@ class SweepAttempt:
             if job.state in ENDED:
                 what = f"its {job.terms.title} ({job.id})" if child.measuring_job else f"run {job.id}"
                 child.failure = f"{_name(child)}: {what} {ENDED[job.state]}. {job.error or ''}".rstrip()
-            elif job.state == "done" and child.measuring_job:
+            elif job.state == "done" and (child.measuring_job or child.setup.line.probe is not None):  # a probe needs no measure of samples
                 self._take(child, child_runs)
             elif job.state == "done":
                 line = child.setup.line

@@ -118,8 +118,6 @@ def startable_runs(workspace: Workspace, recipe: Recipe, on: str | None = None) 
 
 def price_of(workspace: Workspace, recipe: Recipe, child_runs: Sequence[Child]) -> Price:
     """The price of these runs."""
-    from workbench.evaluation import METRICS
-
     kept = _measured_runs(workspace, recipe)
     states = [None if child.run is None else child.run.state for child in child_runs]
     plans = [child.setup.plan for child in child_runs]
@@ -141,9 +139,17 @@ def price_of(workspace: Workspace, recipe: Recipe, child_runs: Sequence[Child]) 
         dataset=plans[0].facts.name,
         account=_account(workspace, child_runs),
         seeded=any(child.seed is not None for child in child_runs),
-        reading=tuple(name for name in recipe.runs[0].metrics or () if "train" in METRICS[name].touches),
+        reading=_reading(recipe),
         warnings=_warnings(workspace, child_runs),
     )
+
+
+def _reading(recipe: Recipe) -> tuple[str, ...]:
+    """The measures asked for that look at training records; probes do all the same, and are no measures."""
+    from workbench.evaluation import METRICS
+
+    asked = dict.fromkeys(name for line in recipe.runs if line.probe is None for name in line.metrics or ())
+    return tuple(name for name in asked if "train" in METRICS[name].touches)
 
 
 def _unspent(workspace: Workspace, child_runs: Sequence[Child]) -> "list[Plan]":

@@ -16,9 +16,9 @@ def sentences(epsilon: float, delta: float) -> list[str]:
     hit_rate = tradeoff.attack_rates(epsilon, delta, (FALSE_ALARMS,))[FALSE_ALARMS]
     right = right_guesses(epsilon, delta)
     return [
-        f"Whatever somebody looks for in a result, it is at most **{number(math.exp(epsilon))} times** as likely with a record as without "
-        f"it, and a chance of {number(delta)} more.",
-        f"Who thinks that it is even odds whether a person took part can come to be **{percent(most)}** sure, and no surer, except with a "
+        f"Every event in the result is at most **{number(math.exp(epsilon))} times** as likely with a record as without "
+        f"it, plus a chance of {number(delta)}.",
+        f"Somebody who thinks it even odds whether a person took part can become **{percent(most)}** sure at most, except with a "
         f"chance of about {number(delta)}.",
         f"Of {GUESSES:,} coin flips that decide who takes part, the best attacker guesses at most **{math.floor(right * GUESSES):,}** "
         f"right, where {GUESSES // 2} are blind luck.",

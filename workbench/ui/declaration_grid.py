@@ -23,7 +23,7 @@ EMPTY: dict[str, Any] = {"lower": None, "upper": None, "bins": None, "decimals":
 )
 LISTED = "Categories between commas, in quotation marks where one has a comma; of numbers, the edges themselves where bins are uneven."
 HEADINGS: dict[str, Any] = {
-    "read": st.column_config.CheckboxColumn("Read", help="What is not read stays out of everything."),
+    "read": st.column_config.CheckboxColumn("Read", help="A column that is not read is used nowhere."),
     "column": st.column_config.TextColumn("Column", disabled=True),
     "kind": st.column_config.SelectboxColumn("Kind", options=[CATEGORIES, NUMBERS], required=True),
     "lower": st.column_config.NumberColumn("Lower", help="Where the first bin begins; smaller numbers count in it."),

@@ -72,7 +72,7 @@ def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkey
 def test_budget_says_where_no_paper_has_a_row_and_where_epsilon_zero_is_not_defined(open_page: OpenPage) -> None:
     text = text_of(open_page("budget", budget_method="dp-merf"))
     assert "No published row: none of the papers reports a result on digits." in text
-    assert "Measured points are the workbench's own" in text
+    assert "Points show the mean and range of our reference runs" in text
     app = open_page("budget", budget_method="dp-merf", budget_dataset="fashion-mnist")
     fashion = text_of(app.selectbox(key="budget_measure").set_value("accuracy_mlp").run())
     assert "Epsilon 0: not defined. The classes of the public images (glyphs) are not those of fashion-mnist." in fashion

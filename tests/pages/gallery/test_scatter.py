@@ -92,7 +92,7 @@ def test_a_sample_of_a_diffusion_model_is_shown_coming_back_from_noise(open_page
     copying_run(here(), run.id, num_samples=6)
     app = open_page("gallery", gallery_run=run.id, gallery_returning="true")
     assert re.search(r"Sample \d noised to 6 time steps, and denoised from each", " ".join(images(app)))
-    assert "The way that a sample took is not kept" in text_of(app)
+    assert "path from noise is not kept" in text_of(app)
     other = next(run.id for run in RunStore(here()).list() if run.method == "dp-merf")
     app = open_page("gallery", gallery_run=other, gallery_returning="true")
     assert "noised to" not in " ".join(images(app)), "dp-merf has no denoiser"

@@ -55,7 +55,7 @@ def test_samples_are_drawn_by_a_button_and_shown_beside_the_real_rows(open_page:
     assert [alt[1:27] for alt in alts[4:6]] == [off, off]
     assert "The column that is farthest off alone is" in text_of(app)
     assert alts[6:] == [f"Cramer's V of every two columns among {name}" for name in ("samples", "real rows (private)")]
-    assert "may leave the room" in text_of(app)
+    assert "may be released" in text_of(app)
     assert len([button for button in app.get("download_button") if "rows as" in button.proto.label]) == 2
     app.toggle(key="tables_real").set_value(False).run()
     assert page.PRIVATE not in text_of(app)
@@ -77,7 +77,7 @@ def test_samples_made_elsewhere_are_private_and_their_files_have_all_rows(
     app = open_page("tables", tables_run=theirs.owner)
     assert not app.error
     assert ":red-badge[:material/lock: private]" in text_of(app)
-    assert "may leave the room" not in text_of(app)
+    assert "may be released" not in text_of(app)
     assert "no bound holds for them" in text_of(app)
     assert len(list(csv.DictReader(io.StringIO(made[".csv"].decode())))) == 60
     assert pq.read_table(io.BytesIO(made[".parquet"])).num_rows == 60

@@ -125,7 +125,7 @@ def test_an_audit_is_asked_for_as_on_the_command_line(open_page: OpenPage, monke
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     asked = {"train_audit_canaries": "300", "train_audit_kind": "blank", "train_audit_seed": "7"}
     app = open_page("train", train_method="dp-merf", **asked)
-    assert "not the one to release" in text_of(app)
+    assert "Do not release the audited run" in text_of(app)
     app.button(key="train_launch").click().run()
     assert not app.exception
     run = RunStore(here()).list()[0]

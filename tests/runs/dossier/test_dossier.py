@@ -218,7 +218,11 @@ def test_forged_fields_are_found(told: tuple[Path, Path]) -> None:
 def test_a_page_that_says_other_than_its_values_is_found(told: tuple[Path, Path]) -> None:
     dossier, export = told
     page = dossier.read_text()
-    for old, new in (("may leave the room", "is certified"), ("May be released", "Certified"), ("Not stated.", "Checked by the board.")):
+    for old, new in (
+        ("This version may be released", "This version is certified"),
+        ("May be released", "Certified"),
+        ("Not stated.", "Checked by the board."),
+    ):
         dossier.write_text(page.replace(old, new, 1))
         assert complaints(dossier, export) == {"dossier's page": "The page does not say what its values say."}
     dossier.write_text(page[: page.index(BEGIN)])
@@ -240,7 +244,7 @@ def test_what_may_leave_has_no_private_number_and_the_room_has_its_galleries(fin
     assert room.room is not None
     assert len(room.room.gallery) == 12
     assert render(room).count("<img") == 12 * 5
-    assert "FOR THE ROOM ALONE" in render(room)
+    assert "PRIVATE: DO NOT SHARE" in render(room)
     assert render(dossier_of(here(), run.id)) == render(outside)
 
 

@@ -9,7 +9,15 @@ from workbench.datasets.base import DatasetFacts, to_uint8
 from workbench.errors import WorkbenchError
 from workbench.methods.class_means.method import ClassMeansConfig
 from workbench.methods.class_moments.method import COUNTS, SUMS
-from workbench.methods.class_moments.training import LEAST_COUNT, LEAST_NORM, chunks, labels_of, vectors
+from workbench.methods.class_moments.training import (
+    LEAST_COUNT,
+    LEAST_NORM,
+    chunks,
+    class_share_of_noise,
+    labels_of,
+    shares_of_noise,
+    vectors,
+)
 from workbench.models.label_shares import labels_by
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
@@ -73,8 +81,18 @@ def sample(config: ClassMeansConfig, state: State, request: SampleRequest) -> Re
 
 
 def noise_share(config: ClassMeansConfig, state: State) -> float:
-    """Of how the noisy means differ from their own mean."""
+    """Of how the noisy means differ from their own mean; of one class, of the mean itself."""
+    noisy = noisy_means(config, state)
+    share = class_share_of_noise(*noisy)
+    return shares_of_noise(*noisy)[0] if share is None else share
+
+
+def noise_by_class(config: ClassMeansConfig, state: State) -> tuple[float, ...]:
+    """Of each class's noisy mean."""
+    return shares_of_noise(*noisy_means(config, state))
+
+
+def noisy_means(config: ClassMeansConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """The noisy means (classes, D), and the variance (classes,) of the noise on each of their numbers."""
     means, counts = means_of(state)
-    variances = (config.multiplier(SUMS) * float(state.tensors["norm"]) / counts) ** 2
-    apart = float(np.square(means - means.mean(axis=0)).sum())
-    return min(1.0, means.shape[1] * float(variances.sum()) / apart) if apart > 0 else 1.0
+    return means, (config.multiplier(SUMS) * float(state.tensors["norm"]) / counts) ** 2

@@ -155,7 +155,7 @@ class ClassMoments(Method):
     source = "the workbench's own: what three Gaussian releases give without any network"
     Config = ClassMomentsConfig
     implementation = "workbench.methods.class_moments.training"
-    released: ClassVar[tuple[str, ...]] = ("sums", "counts", "second_moment")
+    released: ClassVar[tuple[str, ...]] = ("norm", "sums", "counts", "second_moment")
     shapes: ClassVar[tuple[str, ...] | None] = ("pooling",)
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     sampling_fields: ClassVar[tuple[str, ...]] = ("labels",)

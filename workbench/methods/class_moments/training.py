@@ -50,14 +50,17 @@ Release = Callable[[ClassMomentsConfig, Records, RecordTransform, State], np.nda
 def initial_state(config: ClassMomentsConfig, facts: DatasetFacts, state: State) -> State:
     """Room for the releases."""
     classes, dimensions = max(facts.num_classes, 1), config.dimensions(facts)
-    shapes = {"sums": (classes, dimensions), "counts": (classes,), "second_moment": (numbers(config, facts, SECOND_MOMENT),)}
+    triangle_size = numbers(config, facts, SECOND_MOMENT)
+    shapes = {"norm": (), "sums": (classes, dimensions), "counts": (classes,), "second_moment": (triangle_size,)}
     state.tensors = {name: torch.zeros(shape, dtype=torch.float64, device=state.device) for name, shape in shapes.items()}
     return state
 
 
 def fit(config: ClassMomentsConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Release each of the three once, images clipped as public ones or the configuration say."""
-    yield from release_all(config, data, RecordTransform(clipping_norm(config, public), config.pooling), state)
+    norm = clipping_norm(config, public)
+    state.tensors["norm"] = torch.tensor(norm, dtype=torch.float64, device=state.device)
+    yield from release_all(config, data, RecordTransform(norm, config.pooling), state)
 
 
 def release_all(config: ClassMomentsConfig, data: Records, reading: RecordTransform, state: State) -> Iterator[Step]:
@@ -234,6 +237,42 @@ def noise_share(config: ClassMomentsConfig, state: State) -> float:
     """Of the covariance that all classes share."""
     counts = counts_of(state)
     return share_of_noise(within(state, state.tensors["sums"].cpu().numpy() / counts[:, None], counts))
+
+
+def class_noise_share(config: ClassMomentsConfig, state: State) -> float | None:
+    """Of how the noisy class means differ."""
+    return class_share_of_noise(*noisy_means(config, state))
+
+
+def noise_by_class(config: ClassMomentsConfig, state: State) -> tuple[float, ...]:
+    """Of each class's noisy mean."""
+    return shares_of_noise(*noisy_means(config, state))
+
+
+def noisy_means(config: ClassMomentsConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """The class means (classes, D) by the noisy sums and counts, and the variance (classes,) of the noise on each of their numbers."""
+    counts = counts_of(state)
+    variances = (deviation_of_sums(config, float(state.tensors["norm"])) / counts) ** 2
+    return state.tensors["sums"].cpu().numpy() / counts[:, None], variances
+
+
+def shares_of_noise(means: np.ndarray, variances: np.ndarray) -> tuple[float, ...]:
+    """Which part (0..1) of the squared norm of each of `means` (classes, D) noise alone would give, of such `variances` (classes,)."""
+    squares = np.maximum(np.square(means).sum(axis=1), 1e-300)
+    return tuple(float(share) for share in np.minimum(1.0, means.shape[1] * variances / squares))
+
+
+def class_share_of_noise(means: np.ndarray, variances: np.ndarray) -> float | None:
+    """Which part (0..1) of how released means (classes, D) differ from their own mean noise alone would give; None of one class.
+
+    `variances` (classes,) are those of the noise on each number of a mean.
+    """
+    classes, dimensions = means.shape
+    if classes < 2:
+        return None
+    apart = float(np.square(means - means.mean(axis=0)).sum())
+    noise = dimensions * float(variances.sum()) * (classes - 1) / classes
+    return min(1.0, noise / apart) if apart > 0 else 1.0
 
 
 def root(covariance: np.ndarray) -> np.ndarray:

@@ -7,7 +7,15 @@ import numpy as np
 import torch
 
 from workbench.datasets.base import DatasetFacts, to_uint8
-from workbench.methods.class_moments.training import chunks, labels_of, second_moment, share_of_noise, triangle
+from workbench.methods.class_moments.training import (
+    chunks,
+    class_share_of_noise,
+    labels_of,
+    second_moment,
+    share_of_noise,
+    shares_of_noise,
+    triangle,
+)
 from workbench.methods.cluster_moments import mixture
 from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, ClusterMomentsConfig, multiplier
 from workbench.methods.cluster_moments.mixture import coefficients_of, images_of
@@ -176,3 +184,20 @@ def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -
 def noise_share(config: ClusterMomentsConfig, state: State) -> float:
     """Of the second moment, in as many directions as images are drawn in."""
     return share_of_noise(mixture.second_moment(config, state), config.used_directions(state.facts))
+
+
+def class_noise_share(config: ClusterMomentsConfig, state: State) -> float | None:
+    """Of how the noisy class means differ."""
+    return class_share_of_noise(*noisy_means(config, state))
+
+
+def noise_by_class(config: ClusterMomentsConfig, state: State) -> tuple[float, ...]:
+    """Of each class's noisy mean."""
+    return shares_of_noise(*noisy_means(config, state))
+
+
+def noisy_means(config: ClusterMomentsConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """The class means (classes, D), and the variance (classes,) of the noise on each of their numbers."""
+    means, counts = mixture.class_means(config, state)
+    scale = mixture.norm_of_images(config, state) / mixture.weights(config)[0]
+    return means, (multiplier(config, SUMS) * scale / counts) ** 2

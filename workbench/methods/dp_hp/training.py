@@ -15,7 +15,7 @@ from workbench.models.embeddings.generators import sample
 from workbench.records import Records
 from workbench.training.state import State, Step
 
-__all__ = ["class_noise_share", "fit", "initial_state", "noise_share", "sample"]
+__all__ = ["class_noise_share", "fit", "initial_state", "noise_by_class", "noise_share", "sample"]
 VALUES = 256  # of a pixel
 
 
@@ -102,3 +102,8 @@ def noise_share(config: DPHPConfig, state: State) -> float:
 def class_noise_share(config: DPHPConfig, state: State) -> float | None:
     """The same of what differs between classes."""
     return releases.class_share_of_noise(state.tensors[SUM], 2.0 * config.pixels_multiplier, state.facts.num_records)
+
+
+def noise_by_class(config: DPHPConfig, state: State) -> tuple[float, ...]:
+    """The same of the features of each class."""
+    return releases.noise_by_class(state.tensors[SUM], 2.0 * config.pixels_multiplier, state.facts.num_records)

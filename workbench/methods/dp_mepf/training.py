@@ -16,7 +16,7 @@ from workbench.records import Records
 from workbench.training.ordinary_training import OrdinaryTrainer
 from workbench.training.state import State, Step
 
-__all__ = ["class_noise_share", "fit", "initial_state", "noise_share", "sample"]
+__all__ = ["class_noise_share", "fit", "initial_state", "noise_by_class", "noise_share", "sample"]
 PROTOTYPES = 50  # public images without classes are told apart by which of so many of them they are nearest to
 POOLED = 2  # after averaging over squares of this side
 LEAST_NORM = 1e-12
@@ -132,3 +132,8 @@ def noise_share(config: DPMEPFConfig, state: State) -> float:
 def class_noise_share(config: DPMEPFConfig, state: State) -> float | None:
     """The same of what differs between classes in the first moment."""
     return releases.class_share_of_noise(state.tensors[FIRST], deviation(config, 2.0), state.facts.num_records)
+
+
+def noise_by_class(config: DPMEPFConfig, state: State) -> tuple[float, ...]:
+    """The same of the first moment of each class."""
+    return releases.noise_by_class(state.tensors[FIRST], deviation(config, 2.0), state.facts.num_records)

@@ -11,11 +11,11 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.dp_ntk.method import RELEASE, DPNTKConfig
 from workbench.models.embeddings import single
 from workbench.models.embeddings.generators import sample
-from workbench.models.embeddings.single import class_noise_share, noise_share
+from workbench.models.embeddings.single import class_noise_share, noise_by_class, noise_share
 from workbench.records import Records
 from workbench.training.state import State, Step
 
-__all__ = ["class_noise_share", "fit", "initial_state", "noise_share", "sample"]
+__all__ = ["class_noise_share", "fit", "initial_state", "noise_by_class", "noise_share", "sample"]
 
 
 def initial_state(config: DPNTKConfig, facts: DatasetFacts, state: State) -> State:

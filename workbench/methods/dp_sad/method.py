@@ -54,7 +54,7 @@ class PrivateTeacher(DPSGD):
 
 
 class UnprotectedTeacher(OrdinaryTraining):
-    """The paper's teacher: ordinary steps on the private records."""
+    """The paper's teacher: non-private steps on the private records."""
 
     steps: int = Field(default=800, ge=1, description="Steps of the paper's teacher on private records, without protection.")
     batch_size: int = Field(default=128, ge=1, description="Private records in a step of the paper's teacher.")

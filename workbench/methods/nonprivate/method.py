@@ -33,7 +33,7 @@ class Steps(MethodConfig):
 
 
 class NonPrivateConfig(GuidedDiffusion, Steps):
-    """Hyper-parameters of ordinary diffusion training."""
+    """Hyper-parameters of non-private diffusion training."""
 
     label_dropout: float = Field(default=0.1, ge=0, le=1, description="Share of records trained without their label, for guidance.")
     ema_decay: float = Field(default=0.99, ge=0, lt=1, description="Decay of the moving average that samples come from.")

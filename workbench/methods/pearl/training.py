@@ -11,11 +11,11 @@ from workbench.methods.pearl.method import RELEASE, PEARLConfig
 from workbench.models.embeddings import generators, single
 from workbench.models.embeddings.fourier import fourier_features, gaussian_frequencies, usual_length_scale
 from workbench.models.embeddings.generators import sample
-from workbench.models.embeddings.single import class_noise_share, noise_share
+from workbench.models.embeddings.single import class_noise_share, noise_by_class, noise_share
 from workbench.records import Records
 from workbench.training.state import State, Step
 
-__all__ = ["class_noise_share", "fit", "initial_state", "noise_share", "sample"]
+__all__ = ["class_noise_share", "fit", "initial_state", "noise_by_class", "noise_share", "sample"]
 CRITIC = "critic"
 
 

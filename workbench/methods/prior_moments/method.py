@@ -46,7 +46,7 @@ class PriorMoments(ClassMoments):
     source = "the workbench's own: empirical Bayes (Morris 1983) on three Gaussian releases"
     Config = PriorMomentsConfig
     implementation = "workbench.methods.prior_moments.training"
-    released: ClassVar[tuple[str, ...]] = ("norm", "public_means", "public_covariance", *ClassMoments.released)
+    released: ClassVar[tuple[str, ...]] = ("public_means", "public_covariance", *ClassMoments.released)
 
     @property
     def public_dataset(self) -> str | None:

@@ -45,7 +45,7 @@ def initial_state(config: PriorMomentsConfig, facts: DatasetFacts, state: State)
     """Room for the prior, the clipping norm and the releases."""
     state = class_moments.initial_state(config, facts, state)
     dimensions = config.dimensions(facts)
-    shapes = {"norm": (), "public_means": (max(facts.num_classes, 1), dimensions), "public_covariance": (dimensions, dimensions)}
+    shapes = {"public_means": (max(facts.num_classes, 1), dimensions), "public_covariance": (dimensions, dimensions)}
     state.tensors |= {name: torch.zeros(shape, dtype=torch.float64, device=state.device) for name, shape in shapes.items()}
     return state
 

@@ -67,3 +67,9 @@ def class_share_of_noise(embedding: Tensor, deviation: float, num_records: int) 
         return None
     apart = torch.linalg.svdvals(embedding.double())[1:].square().sum()
     return min(1.0, (rows - 1) * (classes - 1) * (deviation / num_records) ** 2 / max(float(apart), 1e-300))
+
+
+def noise_by_class(embedding: Tensor, deviation: float, num_records: int) -> tuple[float, ...]:
+    """The same of the column of each class of the embedding (F, K)."""
+    noise = embedding.shape[0] * (deviation / num_records) ** 2
+    return tuple(min(1.0, noise / max(float(square), 1e-300)) for square in embedding.square().sum(dim=0))

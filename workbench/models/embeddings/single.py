@@ -53,3 +53,8 @@ def noise_share(config: GeneratorSettings, state: State) -> float:
 def class_noise_share(config: GeneratorSettings, state: State) -> float | None:
     """The same of what differs between classes."""
     return releases.class_share_of_noise(state.tensors[EMBEDDING], deviation(config), state.facts.num_records)
+
+
+def noise_by_class(config: GeneratorSettings, state: State) -> tuple[float, ...]:
+    """The same of the embedding of each class."""
+    return releases.noise_by_class(state.tensors[EMBEDDING], deviation(config), state.facts.num_records)

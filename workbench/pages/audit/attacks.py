@@ -20,10 +20,10 @@ COSTS = {
 }
 PASSES = "Costs some tens of passes of the model over at most 1,000 training and 1,000 held-out records."
 GAME = (
-    "A coin falls: heads, the adversary is shown a training record, tails, another one. It knows the model and says which. Advantage 0 is "
-    "guessing, 1 is always right."
+    "A coin is tossed: on heads the adversary sees a training record, on tails another one. It knows the model and says which. "
+    "Advantage 0 is guessing, 1 is always right."
 )
-NO_MODEL = "This method does not tell what its model predicts of a record, so no score can be taken. An audit by canaries takes any method."
+NO_MODEL = "This method's model makes no prediction for a given record, so there is no score. An audit by canaries takes any method."
 AUDITED = "Some training records of an audited run took no part. Score its canaries instead."
 
 
@@ -40,7 +40,7 @@ def membership_section(run: Run, prefix: str) -> None:
     if not attackable(run):
         return
     names = [*SCORES, *CALIBRATED]
-    score = st.selectbox("Score", names, key="audit_score", bind="query-params", help="By what members are told from others.")
+    score = st.selectbox("Score", names, key="audit_score", bind="query-params", help="The score that tells members from others.")
     path = kept_file(Workspace.default(), run.id, f"{score}-{SHADOWS}" if score == "lira" else score, 0)
     if not path.exists():
         st.caption(COSTS.get(score, PASSES) + (of_trainings(run, SHADOWS) if score == "lira" else ""))

@@ -13,7 +13,10 @@ from workbench.ui.privacy_charts import OnAxis, numbers_on_axis
 from workbench.workspace import Workspace
 
 CONFIDENCE = 0.99
-ASKS = "Two neighboring data sets of made records, many small runs on each, a rule fixed before. No record of yours is touched."
+ASKS = (
+    "Many small runs on each of two neighboring data sets of made-up records, judged by a rule that was fixed before. None of your records "
+    "is read."
+)
 
 
 def claims_section(run: Run, prefix: str) -> None:

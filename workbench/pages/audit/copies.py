@@ -20,7 +20,7 @@ ASKS = (
     "A model that has memorised a record draws it again and again. Samples that lie as near to each other as copies do are put in "
     "clusters; a cluster whose middle lies at a training record has extracted it."
 )
-COSTS = "Costs drawing the samples, if there are none yet, and holding each against every training record: seconds to minutes."
+COSTS = "Costs drawing the samples, if there are none yet, and comparing each with every training record: seconds to minutes."
 COLLAPSE = (
     "The collapse test: the privacy score is the share of samples that are judged unlike their nearest training record. A sampler that "
     "collapses to one value scores high without protecting anybody, and so does noise: compare each score with what redrawn labels give. "
@@ -48,7 +48,7 @@ def show_found(scan: dict[str, Any], run: Run) -> None:
     near, among = scan["near"], scan["duplicates"]["among_samples"]
     extracted, nearer, alike = st.columns(3)
     extracted.metric("Training records extracted", f"{len(scan['extracted']):,}")
-    nearer.metric("p of nearness to training records", number(near["p"]), help="Chance that no copying looks like this.")
+    nearer.metric("p of nearness to training records", number(near["p"]), help="How likely such distances are without copying.")
     alike.metric(
         "Samples in near-equal groups", f"{among['samples']:,}", help=f"{among['groups']} groups; the largest has {among['largest']}."
     )

@@ -20,8 +20,8 @@ ASKS = (
 )
 CANARIES = 200
 HOW = (
-    "This run has no canaries. One by the same plan that has some spends the bound once more, and is never the one to release. The Train "
-    "page shows what it costs before it starts; the command starts it."
+    "This run has no canaries. Train another run by the same plan with canaries; it spends the bound once more, and must not be released. "
+    "The Train page shows what it costs before it starts; the command starts it."
 )
 COSTS = (
     "Costs one pass of the model over the canaries, seconds to a minute. All of it was fixed before training: nothing can be chosen now."

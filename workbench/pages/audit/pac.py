@@ -16,8 +16,8 @@ from workbench.ui.jobs import needed_job
 from workbench.workspace import Workspace
 
 SAYS = (
-    "Mutual information bounds how often whoever sees the output guesses the secret right, given how often they guessed right before. It "
-    "is an average over secrets: one record may be given away while the average looks small, and nothing composes as epsilon does."
+    "Mutual information bounds how much better an adversary guesses the secret once they have seen the output. It is an average over "
+    "secrets: one record may be given away while the average looks small. And it does not compose as epsilon does."
 )
 MOST_NATS, POINTS = 2.0, 60
 PRIORS = (0.01, 0.1, 0.5)
@@ -27,7 +27,7 @@ def pac_section(run: Run, prefix: str) -> None:
     """What MI says of a guess; and the job that trains on random halves and determines the noise."""
     show_meaning(prefix)
     if not isinstance(run.plan.facts.kind, ImageKind):
-        st.info("The PAC audit is of images; the records of this run are rows of a table.")
+        st.info("The PAC audit takes images; the records of this run are rows of a table.")
         return
     draws, images = st.columns(2)
     trainings = draws.number_input("Trainings on random halves", 2, 10_000, 16, key="audit_pac_draws", bind="query-params")

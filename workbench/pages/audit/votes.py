@@ -17,7 +17,7 @@ COSTS = "Costs seconds: the votes of all rounds were kept with the run, and noth
 def votes_section(run: Run, prefix: str) -> None:
     """The job that reads the votes, and the three numbers."""
     if not tells_votes(run.plan):
-        st.info(prose(f"This method does not tell what teachers vote. Methods that do: {', '.join(offering())}. {NONE}"))
+        st.info(prose(f"This method has no votes of teachers. Methods that have: {', '.join(offering())}. {NONE}"))
         return
     kept = kept_votes(Workspace.default(), run.id)
     if kept is None:

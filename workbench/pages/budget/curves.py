@@ -81,11 +81,11 @@ def about(plan: Plan, stages: Sequence[Stage], axis: str) -> str:
     fixed = f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan.{_of_several(stages, axis)}"
     if not plan.bound.is_finite:
         return (
-            f"No bound holds for this plan. Dashed: what each accountant says of the releases as the paper analyses them, "
-            f"the paper's word and no bound. {fixed}"
+            f"No bound holds for this plan. Dashed: what each accountant says of the releases as the paper analyses them: "
+            f"a claim, not a bound. {fixed}"
         )
     return (
-        f"{fixed} Where an accountant is an approximation it may under-report: the upper bound above is the one to go by. A gap is a "
+        f"{fixed} Where an accountant is an approximation it may under-report: trust the upper bound above. A gap is a "
         "setting that an accountant refuses."
     )
 

@@ -25,8 +25,8 @@ from workbench.ui.theme import GREY
 
 COLUMNS = ("method", "epsilon", "value", "low", "high", "line", "recipe", "protocol", "about")
 NOTE = (
-    "Measured points are the workbench's own: mean and range of the runs of a recipe's line, at the proved bound, whatever your runs stand "
-    "at. workbench reproduce {recipes} --reuse makes them anew; hover to read seeds, samples, time and code."
+    "Points show the mean and range of our reference runs, placed at their proved epsilon. `workbench reproduce {recipes} --reuse` trains "
+    "them again. Hover over a point to read seeds, samples, time and code version."
 )
 
 Row = dict[Hashable, Any]

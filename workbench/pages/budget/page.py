@@ -48,7 +48,7 @@ def draw() -> None:
         stages_section(plan, PREFIX)
         st.subheader("What the ledger has, and what a launch would take", anchor=False, help=explained("ledger"))
         launch_section(plan)
-        st.subheader("What it comes to on drawn records: a dry run", anchor=False)
+        st.subheader("What it achieves on drawn records: a dry run", anchor=False)
         dry_run_section(plan, PREFIX)
         if st.button("Carry to the Train page", type="primary", key=f"{PREFIX}carry", icon=":material/arrow_forward:"):
             go_to("train", link(plan.request, "train_"))

@@ -83,7 +83,7 @@ def pick(measured: pd.DataFrame, better: str, prefix: str) -> list[str] | None:
         return None
     return st.multiselect(
         "In colour", names, frontier(measured, better), key=f"{prefix}picked", bind="query-params",
-        help=explained("frontier", "Beforehand those of the frontier are chosen. The others are grey; hover to read them."),
+        help=explained("frontier", "By default the methods on the frontier have colours. The others are grey; hover to read them."),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 EVERY_RUN_COUNTS = (
-    "Every run counts, finished or not, deleted or not, those that only served to choose settings too. The total is under the zero-out "
+    "Every run counts: unfinished and deleted ones too, and those that only served to choose settings. The total is under the zero-out "
     "relation (replace special: one record becomes a null record), whatever relation the bound of a single run has."
 )
 FIRST_BUDGET = "`workbench ledger --dataset NAME --budget EPSILON --delta DELTA` sets a dataset's budget before its first run."

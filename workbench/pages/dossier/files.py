@@ -1,4 +1,4 @@
-"""The files of a dossier: for the room, to send, the export that it is checked against, and the entry for the registry."""
+"""The files of a dossier: to release, the private one, the export that it is checked against, and the entry for the registry."""
 
 import streamlit as st
 
@@ -23,12 +23,13 @@ def files_section(run: Run, prefix: str) -> None:
         st.warning(prose(run.release_reason))
     with st.container(horizontal=True):
         st.download_button(
-            "Dossier that may leave", lambda: page_of(run.id, "outside"), f"dossier-{run.id}.html", "text/html",
+            "Dossier to release", lambda: page_of(run.id, "outside"), f"dossier-{run.id}.html", "text/html",
             key=f"{prefix}outside", icon=":material/lock_open:", type="primary", on_click="ignore",
         )  # fmt: skip
         st.download_button(
-            "Dossier for the room", lambda: page_of(run.id, "room"), f"private-dossier-{run.id}.html", "text/html",
-            key=f"{prefix}room", icon=":material/lock:", on_click="ignore", help="With verdicts, attacks and training records. Private.",
+            "Private dossier", lambda: page_of(run.id, "room"), f"private-dossier-{run.id}.html", "text/html",
+            key=f"{prefix}room", icon=":material/lock:", on_click="ignore",
+            help="With verdicts, attacks and training records. Do not share it.",
         )  # fmt: skip
         st.download_button(
             "Its export", lambda: export_bytes(run.id), f"run-{run.id}.zip", "application/zip",

@@ -89,7 +89,7 @@ def draw() -> None:
         zoom(int(typed), samples, dataset, neighbours)
         show_returning(int(typed), samples, look.samples, dataset, int(neighbours.indices[int(typed), 0]), PREFIX)
         st.caption(READ)
-    with st.expander("How many must I see?"):
+    with st.expander("How many samples must I look at?"):
         how_many(given, len(samples), PREFIX)
     wanted = chosen_samples(samples, neighbours, look.facts, look.order, look.classes, look.judged, given)
     if not wanted:
@@ -157,6 +157,6 @@ def attribute_choice(facts: DatasetFacts) -> str | None:
     if not facts.attributes:
         return None
     own = ["the class"] if facts.classes else []
-    help_text = "The privacy score asks whether a sample and its nearest training record agree in this; each card tells it."
+    help_text = "The privacy score asks whether a sample and its nearest training record agree in this; each card shows it."
     chosen = st.selectbox("Attribute", [*own, *facts.attributes], key=f"{PREFIX}attribute", help=help_text)
     return None if chosen == "the class" and facts.classes else chosen

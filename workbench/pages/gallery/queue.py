@@ -22,8 +22,8 @@ BLIND_SEED = 31
 ABOUT = "Keys: " + ", ".join(f"**{key}** {said}" for said, key in KEYS.items()) + f", **{UNDO_KEY}** undo. The next sample follows at once."
 PLANTED = "gallery_planted"
 ABOUT_PLANTED = (
-    "Slightly altered copies of training records, and held-out records, which no run has seen, stand unmarked among the samples. Once you "
-    "have judged all of them, the page says how many of the copies you called copied. They count in no number of the run."
+    "Among the samples stand unmarked controls: slightly altered copies of training records, and held-out records, which no run has seen. "
+    "Once you have judged all, the page says how many of the copies you called copied. No number of the run counts them."
 )
 
 
@@ -76,7 +76,7 @@ def queue(
     blind, plant = st.columns(2)
     blinded = blind.checkbox(
         "Blinded: shuffled, without numbers, distances and the measure of suspicion", key=BLINDED, bind="query-params",
-        help="So that neither order nor number tells what to say. Every reviewer sees the same order.",
+        help="Neither the order nor a number hints at the answer. Every reviewer sees the same order.",
     )  # fmt: skip
     with_controls = plant.checkbox("With planted controls", key=PLANTED, bind="query-params", help=ABOUT_PLANTED, disabled=not blinded)
     k, name = neighbours.indices.shape[1], f"{chosen.owner} {chosen.id}"

@@ -15,7 +15,7 @@ from workbench.workspace import Workspace
 
 PIXELS = 96
 SAYS = (
-    "The way that a sample took is not kept, as its noise was fresh. This is the same image with the noise of time t added, and what the "
+    "A sample's path from noise is not kept, as its noise was fresh. This is the same image with the noise of time t added, and what the "
     "run's model makes of it from there (DDIM, no guidance). A model that learned the class alone brings back another image once t is "
     "large. One that brings back this image and no other from almost pure noise may have learned it by heart: compare the nearest record. "
     "A class in which all images are alike comes back as well, so this proves nothing alone."

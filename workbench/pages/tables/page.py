@@ -78,7 +78,7 @@ def _rows(chosen: SampleSet, samples: Records) -> None:
     """The first rows, and all of them as files, with what may be done with these."""
     st.header("Rows")
     if chosen.releasable:
-        st.badge("may leave the room", icon=":material/check:", color="green")
+        st.badge("may be released", icon=":material/check:", color="green")
     else:
         st.badge("private", icon=":material/lock:", color="red")
     st.caption(markdown(chosen.release_reason))

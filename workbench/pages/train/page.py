@@ -120,7 +120,7 @@ def audit_choices() -> AuditDesign | None:
     )  # fmt: skip
     if canaries is None:
         return None
-    st.warning("An audited run is not the one to release: canaries are among its records. Its lower bound shows with every equal plan.")
+    st.warning("Do not release the audited run: canaries are among its records. Its lower bound appears with every run of the same plan.")
     return AuditDesign(num_canaries=int(canaries), kind=chosen, **({} if drawn is None else {"seed": int(drawn)}))
 
 

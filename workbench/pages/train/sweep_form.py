@@ -82,7 +82,7 @@ def _grid(chosen: Choices, performance: dict[str, Any], prefix: str) -> Grid | N
         measures,
         key=f"{prefix}metrics",
         bind="query-params",
-        placeholder="all that need not be named",
+        placeholder="all measures that need no choice",
         help="The picture shows the first.",
     )
     if not methods:

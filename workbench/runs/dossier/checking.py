@@ -82,14 +82,14 @@ def wrong_ceiling(dossier: Dossier) -> str:
 
 
 def wrong_marks(dossier: Dossier) -> str:
-    """What a dossier that may leave tells though its mark keeps it in the room."""
+    """What a dossier to release shows though its mark says that it is private."""
     if (dossier.audience == "room") != (dossier.room is not None):
-        return "Its part for the room does not fit whom it is for."
+        return "It has a private part and says that it may be released, or the reverse."
     if dossier.audience == "room":
         return ""
     if leaks := [one.name for one in dossier.measures if not _may_be_told(one)]:
-        return f"{leaks[0]} is told, and its mark keeps it in the room."
-    return "" if dossier.card.releasable or not dossier.cautions else "Cautions of samples that may not leave are told."
+        return f"{leaks[0]} is shown, though its mark says that it is private."
+    return "" if dossier.card.releasable or not dossier.cautions else "It shows cautions of samples that must not be released."
 
 
 def wrong_answers(dossier: Dossier) -> str:

@@ -41,8 +41,8 @@ svg { width: 100%; height: auto; } svg text { fill: currentColor; font: 14px sys
 """
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 FOR = {
-    "outside": "This version may leave the room: every number in it is covered by the bound, public, or computed without private records.",
-    "room": "FOR THE ROOM ALONE. This version shows training records and numbers that saw them without noise. Do not share it.",
+    "outside": "This version may be released: every number in it is covered by the bound, public, or computed without private records.",
+    "room": "PRIVATE: DO NOT SHARE. This version shows training records and numbers that were computed from them without noise.",
 }
 
 

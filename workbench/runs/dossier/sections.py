@@ -31,7 +31,7 @@ TIMING = (
 )
 TUNING = "Choosing among runs by results on private records is not covered by any bound here; the ledger lists every run that was tried."
 UNPROTECTED = "Which records are training records, their number, and the names of classes and attributes"
-NO_MEASURE = "No measure of the samples may leave the room, or none was taken."
+NO_MEASURE = "No measure of the samples may be released, or none was taken."
 TRUST = "Central: whoever runs this workbench sees the records. What leaves is protected by the bound, and nothing else is."
 
 
@@ -101,7 +101,7 @@ def utility(dossier: Dossier) -> Iterator[str]:
     else:
         yield paragraph(NO_MEASURE)
     if dossier.withheld:
-        yield paragraph(f"{dossier.withheld} measures stay in the room: each looked at private records without noise.")
+        yield paragraph(f"{dossier.withheld} measures are left out: each looked at private records without noise.")
     yield from (paragraph(caution, "warning") for caution in dossier.cautions)
     classes = f"The classes are {', '.join(dossier.classes)}. " if dossier.classes else ""
     yield paragraph(
@@ -210,7 +210,7 @@ def body(dossier: Dossier) -> Iterator[str]:
         yield heading_html(title)
         yield from part(dossier)
     if dossier.room is not None:
-        yield heading_html("For the room alone")
+        yield heading_html("Private: do not share")
         yield from room(dossier)
     yield heading_html(SECTIONS["signature"])
     yield from questions(dossier, "signature")

@@ -155,7 +155,7 @@ def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan
         return f"They were asked for as the set {request.id}."
     measures = cautions.measures_in(notes)
     if measures is None:
-        return "Their notes tell a likeness to the public prior, or a share of noise, that is no number."
+        return "Their notes give a likeness to the public prior, or a share of noise, that is no number."
     if notes != jsonable(notes_of(request, card, plan_digest) | cautions.cautions_and_numbers(plan, request, len(records), measures)):
         return "Their notes are of another plan or run, or tell another bound."
     check_samples(records, plan)

@@ -4,7 +4,7 @@ Nothing here compares with a private record: a sentence may leave wherever the s
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from workbench.runs.samples.request import SamplesRequest
 FILE, NOISE_FILE = "prior.json", "noise.json"
 OUTWEIGHED = 0.5  # of what samples vary by: the part that noise alone would give, from which on they are said to be noise
 NOTICED = 0.3  # the same part, from which on they are said to be partly noise
+NAMED = 5  # classes that are named one by one
 CLASSES_LOST = 0.9  # of what differs between classes: the part that noise alone would give, from which on they are said to be lost
 EQUAL_SHARES = "Classes come in equal shares, not in those that they have among the records."
 RELEASED_SHARES = "Classes come in the shares that noisy counts of the records give them."
@@ -46,7 +47,13 @@ CLASSES_ARE_NOISE = (
     "These samples hardly show what tells their classes apart: about {share:.0%} of the differences between classes in what was released "
     "is noise. More records, fewer classes or a larger epsilon would help."
 )
+SOME_ARE_NOISE = (
+    "Samples of {classes} are mostly noise: at least {share:.0%} of what was released of each of these classes is noise. More records of "
+    "them or a larger epsilon would help."
+)
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
+
+NoiseShares = tuple[float | None, float | None, tuple[float, ...] | None]  # of everything, of what differs between classes, by class
 
 
 @dataclass(frozen=True)
@@ -54,12 +61,13 @@ class Measures:
     """What was found out about a set of samples without its records, each None where it is not known.
 
     Cosine of covariances with samples of the public prior; the part of what samples are made from that is noise; the same of the
-    differences between classes.
+    differences between classes, and of what each class is made from.
     """
 
     likeness: float | None = None
     noise: float | None = None
     class_noise: float | None = None
+    by_class: tuple[float, ...] | None = None
 
 
 def of_samples(plan: Plan, request: SamplesRequest, count: int, measures: Measures) -> tuple[str, ...]:
@@ -69,7 +77,7 @@ def of_samples(plan: Plan, request: SamplesRequest, count: int, measures: Measur
     except WorkbenchError as error:  # of a version whose releases were others
         return (f"Whether samples show something public in the place of the records is not known. {error}",)
     beside = of_prior(method, count, measures.likeness) if count and method.has_public_model else ""
-    return tuple(filter(None, (of_shares(method, plan, request), of_choice(method), beside, of_noise(measures))))
+    return tuple(filter(None, (of_shares(method, plan, request), of_choice(method), beside, of_noise(measures, plan.facts.classes))))
 
 
 def of_preview(plan: Plan) -> tuple[str, ...]:
@@ -99,14 +107,20 @@ def of_choice(method: Method) -> str:
 
 def cautions_and_numbers(plan: Plan, request: SamplesRequest, count: int, measures: Measures) -> dict[str, Any]:
     """The same beside exported samples, with the numbers that it rests on, which nobody can compute without the weights."""
-    numbers = {"prior_likeness": measures.likeness, "noise_share": measures.noise, "class_noise_share": measures.class_noise}
+    numbers: dict[str, Any] = {"prior_likeness": measures.likeness, "noise_share": measures.noise}
+    numbers |= {"class_noise_share": measures.class_noise, "noise_by_class": measures.by_class}
     return numbers | {"cautions": of_samples(plan, request, count, measures)}
 
 
 def measures_in(notes: Mapping[str, Any]) -> Measures | None:
     """The numbers beside exported samples; None where one of them is no number."""
     found = [notes.get(name) for name in ("prior_likeness", "noise_share", "class_noise_share")]
-    return Measures(*found) if all(value is None or isinstance(value, float) for value in found) else None
+    by_class = notes.get("noise_by_class")
+    has_shares = by_class is None or (isinstance(by_class, list) and all(isinstance(share, float) for share in by_class))
+    if not has_shares or not all(value is None or isinstance(value, float) for value in found):
+        return None
+    likeness, noise, class_noise = found
+    return Measures(likeness, noise, class_noise, None if by_class is None else tuple(by_class))
 
 
 def of_prior(method: Method, count: int, likeness: float | None) -> str:
@@ -119,13 +133,23 @@ def of_prior(method: Method, count: int, likeness: float | None) -> str:
     return LOOKS_ALIKE.format(**named, cosine=likeness, alike=ALIKE) if likeness >= ALIKE else ""
 
 
-def of_noise(measures: Measures) -> str:
-    """That noise outweighs what was released, or what tells classes apart in it, or can be seen beside it, where it does."""
+def of_noise(measures: Measures, classes: Sequence[str] = ()) -> str:
+    """That noise outweighs what was released, or what tells classes apart in it, or some of `classes`, or can be seen beside it."""
     if measures.noise is not None and measures.noise >= OUTWEIGHED:
         return MOSTLY_NOISE.format(share=measures.noise)
     if measures.class_noise is not None and measures.class_noise >= CLASSES_LOST:
         return CLASSES_ARE_NOISE.format(share=measures.class_noise)
-    return PARTLY_NOISE.format(share=measures.noise) if measures.noise is not None and measures.noise >= NOTICED else ""
+    partly = PARTLY_NOISE.format(share=measures.noise) if measures.noise is not None and measures.noise >= NOTICED else ""
+    return " ".join(filter(None, (of_noisy_classes(measures.by_class or (), classes), partly)))
+
+
+def of_noisy_classes(shares: Sequence[float], classes: Sequence[str]) -> str:
+    """Which of `classes` are mostly noise, by the part of noise in what each is made from; empty where none is."""
+    noisy = {name: share for name, share in zip(classes, shares, strict=False) if share >= OUTWEIGHED}
+    if not noisy:
+        return ""
+    names = [repr(name) for name in list(noisy)[:NAMED]] + ([f"{len(noisy) - NAMED} more"] if len(noisy) > NAMED else [])
+    return SOME_ARE_NOISE.format(classes=", ".join(names), share=min(noisy.values()))
 
 
 def kept(folder: Path) -> Measures:
@@ -151,13 +175,16 @@ def keep(folder: Path, cosine: float, compared: int) -> None:
     write_text_atomically(folder / FILE, json.dumps({"cosine": cosine, "compared": compared}))
 
 
-def kept_noise(folder: Path) -> tuple[float | None, float | None]:
-    """The shares of noise as they were kept, of everything and of what differs between classes; None for what was not."""
+def kept_noise(folder: Path) -> NoiseShares:
+    """The shares of noise as they were kept; all None where none was."""
     path = folder / NOISE_FILE
-    found = json.loads(path.read_text()) if path.exists() else {}
-    return found.get("share"), found.get("class_share")
+    if not path.exists():
+        return None, None, None
+    share, class_share, by_class = json.loads(path.read_text()).values()
+    return share, class_share, None if by_class is None else tuple(by_class)
 
 
-def keep_noise(folder: Path, share: float, class_share: float | None) -> None:
-    """Write down what share of what samples vary by noise alone would give, and of what differs between classes."""
-    write_text_atomically(folder / NOISE_FILE, json.dumps({"share": share, "class_share": class_share}))
+def keep_noise(folder: Path, shares: NoiseShares) -> None:
+    """Write down which parts of what samples are made from noise alone would give."""
+    names = ("share", "class_share", "by_class")
+    write_text_atomically(folder / NOISE_FILE, json.dumps(dict(zip(names, shares, strict=True))))

@@ -16,6 +16,7 @@ from workbench.records import Records
 from workbench.runs.folder import RunFolder
 from workbench.runs.paid import bound_with, paid_stages, raise_bound
 from workbench.runs.run import Run
+from workbench.runs.samples.cautions import NoiseShares
 from workbench.runs.samples.request import DEFAULT, SamplesRequest
 from workbench.runs.samples.sets import ProgressFunction
 from workbench.runs.store import RunStore
@@ -62,11 +63,11 @@ class Drawing:
         request = replace(self._request_of(0, count, "public"), purpose="public samples to compare")
         return self.method.sample(load_state(self.workspace, self.run, self.request.seed), request)
 
-    def noise_shares(self) -> tuple[float, float | None] | None:
-        """What the method says of its fitted weights, of everything and of what differs between classes; None where it says nothing."""
+    def noise_shares(self) -> NoiseShares | None:
+        """What the method says of its fitted weights; None where it says nothing."""
         state = load_state(self.workspace, self.run, self.request.seed)
         share = self.method.noise_share(state)
-        return None if share is None else (share, self.method.class_noise_share(state))
+        return None if share is None else (share, self.method.class_noise_share(state), self.method.noise_by_class(state))
 
     def _stages(self, start: int, stop: int) -> "list[Stage]":
         """What the sampler spends on private records; refused for a seed, which would tell its noise."""

@@ -112,8 +112,12 @@ class RunSamples(SampleSet):
     def note_cautions(self) -> None:
         """How much of the samples is noise, once, and how alike at most the first 300 are to the prior: the more, the surer it is."""
         kept = self.kept_records()
-        if kept is not None and cautions.kept_noise(self.folder) == (None, None) and (shares := self._drawing.noise_shares()) is not None:
-            cautions.keep_noise(self.folder, *shares)
+        if (
+            kept is not None
+            and cautions.kept_noise(self.folder) == (None, None, None)
+            and (shares := self._drawing.noise_shares()) is not None
+        ):
+            cautions.keep_noise(self.folder, shares)
         if kept is None or not self._drawing.method.has_public_model or not cautions.is_due(self.folder, len(kept)):
             return
         compared = kept.take(slice(0, COMPARED))
