@@ -38,7 +38,7 @@ docs: $(VENV)/.docs ## build the site of documents in build/site/html (ARGS=--ex
 slides: $(VENV)/.docs ## make a deck of each lesson in build/slides (ARGS="02_epsilon_itself" takes one)
 	$(BIN)/python -m docs.site.slides $(ARGS)
 
-test: $(VENV)/.dev ## run every test but the slow tier (twenty to thirty minutes on two cores)
+test: $(VENV)/.dev ## run every test but the slow tier (twenty-five minutes on two cores)
 	OMP_NUM_THREADS=1 $(if $(SCRATCH),PYTEST_DEBUG_TEMPROOT="$(SCRATCH)") \
 		$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40 $(ARGS)
 
