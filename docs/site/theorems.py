@@ -38,6 +38,7 @@ THEOREMS: dict[int, Theorem] = {
                 "test_unproved_combinations_are_refused_by_name",
             ),
             "tests/privacy/accounting/test_events.py": ("test_zero_out_forms", "test_events_without_a_zero_out_form"),
+            "tests/test_training_data.py": ("test_records_that_the_bound_does_not_hold_for_are_refused",),
         },
         {"n": "number of records: public, fixed, checked at the start of a run"},
     ),
