@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.documents import BEFORE, CANNOT_RUN, DOCUMENTS, LONG, QUICK, blocks, reader
+from support.documents import BEFORE, CANNOT_RUN, DOCUMENTS, LONG, QUICK, SHORTER, blocks, reader
 
 
 @pytest.mark.parametrize("document", QUICK)
@@ -18,6 +18,8 @@ def test_what_a_document_prints_runs(document: str, tmp_path: Path) -> None:
 def test_what_is_excepted_is_printed() -> None:
     printed = {(document, line) for document in DOCUMENTS for block in blocks(document) for line in block.lines()}
     assert set(CANNOT_RUN) - printed == set()
+    for document, text in SHORTER:
+        assert sum(block.text.count(text) for block in blocks(document)) == 1
     assert set(BEFORE) <= {*QUICK, *LONG}
     assert len(printed) > 60
 
