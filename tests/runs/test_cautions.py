@@ -147,12 +147,15 @@ def test_samples_whose_classes_are_noise_are_said_to_show_none() -> None:
 
 def test_classes_that_are_noise_are_named() -> None:
     words = of_noise(Measures(noise=0.2, class_noise=0.6, by_class=(0.1, 0.49, 0.7, 1.0)), ("cat", "dog", "owl", "fox"))
-    assert words.startswith("Samples of 'owl', 'fox' are mostly noise: at least 70% of what was released of each")
+    assert words.startswith("Samples of 'owl', 'fox' are mostly noise: about 70% or more of the mean that was released of each")
     assert "'5', 2 more are mostly noise" in of_noise(Measures(noise=0.1, by_class=(1.0,) * 7), tuple("1234567")).replace(
         "'1', '2', '3', '4', ", ""
     )
     assert "partly noise" in of_noise(Measures(noise=0.4, by_class=(0.1, 0.6)), ("cat", "dog"))
     assert of_noise(Measures(noise=0.2, class_noise=0.6, by_class=(0.1, 0.49)), ("cat", "dog")) == ""
+    for shares, named in (((0.1, 0.7), True), ((0.1, 0.2), False), ((0.6, 0.7), False)):
+        words = of_noise(Measures(noise=0.2, class_noise=1.0, by_class=shares), ("cat", "dog"))
+        assert ("Samples of 'dog' are mostly noise" in words, "hardly show what tells" in words) == (named, not named)
 
 
 def test_notes_tell_numbers_or_nothing_and_no_other_value_is_taken_for_a_number() -> None:

@@ -10,7 +10,7 @@ from support.tables import unnamed_columns
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.records import ImageKind, Records
-from workbench.runs.contact_sheet import FRAME, PRIVATE, RED, contact_sheet
+from workbench.runs.contact_sheet import FRAME, PRIVATE, RED, contact_sheet, sentence_picture
 
 FACTS = DatasetFacts(name="own", kind=ImageKind(size=(1, 64, 64)), num_records=40, classes=("a", "b", "c"))
 
@@ -33,6 +33,11 @@ def test_a_class_a_row_in_order_and_white_where_there_are_no_more() -> None:
     assert centres[:, :3].tolist() == [[11, 255, 255], [10, 12, 255]], "of the classes that there are: a, then c"
     assert notes == {"mark": "releasable", "classes, a row each": "a, c"}
     assert (pixels[131:] < 128).any(), "their names stand below"
+
+
+def test_names_of_classes_are_written_in_their_own_letters() -> None:
+    letters = [np.asarray(sentence_picture(letter, 40)).tobytes() for letter in "ÖüñŁЯΩع"]
+    assert len(set(letters)) == len(letters), "a letter that the font lacks is a box, the same for all"
 
 
 def test_real_records_come_first_in_a_red_frame_and_make_it_private() -> None:

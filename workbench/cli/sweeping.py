@@ -1,7 +1,7 @@
 """Commands about sweeps: sweep, which shows what one costs and starts it, and sweeps, which shows what came of them."""
 
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +31,7 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.recipes.lines import Recipe
+    from workbench.sweeps.grid import Grid
     from workbench.sweeps.kept import KeptSweep
     from workbench.sweeps.price import Price
 
@@ -41,28 +42,63 @@ RECIPE = "In the place of METHODs: a recipe of one dataset, by file or name, as 
 OF_ONE = "A field that only one of the methods has: `--set METHOD:KEY=...`, as dp-merf:training.steps=100."
 
 
+@dataclass(frozen=True)
+class SweepOptions:
+    """What the options of a sweep say: a field an option or a group of them, in the order in which `--help` lists them."""
+
+    methods: Annotated[list[str] | None, typer.Argument(metavar="METHOD...", help="Names of methods; `workbench methods` lists them.")] = (
+        None
+    )
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")
+    ] = None
+    recipe: Annotated[str | None, typer.Option("--recipe", help=RECIPE)] = None
+    epsilons: Annotated[str | None, typer.Option("--epsilons", help="Target epsilons between commas, as 0.2,1,10.")] = None
+    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, ... of each line: repeatable and NOT releasable.", min=0)] = 0
+    repeats: Annotated[int, typer.Option(help="In the place of seeds: how many unseeded runs of each line.", min=1)] = 1
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=V1,V2", help=SET)] = None
+    metrics: Annotated[str | None, typer.Option("--metrics", help="Measures between commas; the picture shows the first.")] = None
+    num: Annotated[int | None, typer.Option("--num", help="Samples that are measured of each run.", min=2)] = None
+    title: Annotated[str, typer.Option("--title", help="What the sweep is called.")] = ""
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    configured: ConfiguredOptions = field(default_factory=ConfiguredOptions)
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto"
+    performance: Performance = None
+
+    def lines(self) -> "Recipe":
+        """The recipe of that name or file, or the lines of METHODs, a dataset and the options; never of both."""
+        from workbench.recipes.lines import load_recipe
+
+        if self.recipe is None:
+            return self.grid().recipe(self.title)
+        if self != SweepOptions(recipe=self.recipe):
+            raise WorkbenchError("Give --recipe, or METHODs, --dataset and the options of their lines, not both.")
+        return load_recipe(self.recipe)
+
+    def grid(self) -> "Grid":
+        """What METHODs, the dataset and the options ask for."""
+        from workbench.sweeps.grid import Grid, choices, numbers
+
+        if not self.methods or self.dataset is None:
+            raise WorkbenchError("Expected METHODs and --dataset, or --recipe.")
+        return Grid.of(
+            methods=tuple(self.methods),
+            dataset=self.reading.of(self.dataset),
+            epsilons=(None,) if self.epsilons is None else numbers(self.epsilons, "epsilons"),
+            settings=choices(self.settings or ()),
+            seeds=tuple(range(self.seeds)),
+            repeats=self.repeats,
+            metrics=None if self.metrics is None else tuple(part.strip() for part in self.metrics.split(",") if part.strip()),
+            num_samples=self.num,
+            performance=parse_performance(self.device, self.performance).model_dump(exclude_defaults=True),
+            **vars(self.configured),
+        )
+
+
 @app.command()
 @with_options
 def sweep(
-    *,
-    methods: Annotated[
-        list[str] | None, typer.Argument(metavar="METHOD...", help="Names of methods; `workbench methods` lists them.")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="A name, a folder of class subfolders (as ./NAME), an .npz or a .csv.")
-    ] = None,
-    recipe: Annotated[str | None, typer.Option("--recipe", help=RECIPE)] = None,
-    epsilons: Annotated[str | None, typer.Option("--epsilons", help="Target epsilons between commas, as 0.2,1,10.")] = None,
-    seeds: Annotated[int, typer.Option(help="Seeds 0, 1, ... of each line: repeatable and NOT releasable.", min=0)] = 0,
-    repeats: Annotated[int, typer.Option(help="In the place of seeds: how many unseeded runs of each line.", min=1)] = 1,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=V1,V2", help=SET)] = None,
-    metrics: Annotated[str | None, typer.Option("--metrics", help="Measures between commas; the picture shows the first.")] = None,
-    num: Annotated[int | None, typer.Option("--num", help="Samples that are measured of each run.", min=2)] = None,
-    title: Annotated[str, typer.Option("--title", help="What the sweep is called.")] = "",
-    reading: ReadingOptions,
-    configured: ConfiguredOptions,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
-    performance: Performance = None,
+    asked_for: SweepOptions,
     on: On = None,
     ask: Ask = None,
     out: Annotated[Path | None, typer.Option("--out", help=OUT)] = None,
@@ -76,57 +112,28 @@ def sweep(
     Asked for again it goes on: what is done is skipped, what failed is tried again. The last line is {"sweep": ID}.
     """
     from workbench.recipes import pieces
-    from workbench.recipes.lines import load_recipe
-    from workbench.sweeps.grid import Grid, choices, numbers
     from workbench.sweeps.price import price
     from workbench.tasks import sweeping
 
     check_target(out, ".json")
     resources = parse_resources(ask)
-    speed = parse_performance(device, performance).model_dump(exclude_defaults=True)
-    asked: dict[str, Any] = {
-        "epsilons": (None,) if epsilons is None else numbers(epsilons, "epsilons"),
-        "settings": choices(settings or ()),
-        "seeds": tuple(range(seeds)),
-        "repeats": repeats,
-        "metrics": None if metrics is None else tuple(part.strip() for part in metrics.split(",") if part.strip()),
-        "num_samples": num,
-        "performance": speed,
-        **vars(configured),
-    }
-    if recipe is not None:
-        is_plain = (reading, title) == (ReadingOptions(), "") and Grid.asks_nothing(asked)
-        if methods or dataset or not is_plain:
-            raise WorkbenchError("Give --recipe, or METHODs, --dataset and the options of their lines, not both.")
-        lines = load_recipe(recipe)
-    else:
-        if not methods or dataset is None:
-            raise WorkbenchError("Expected METHODs and --dataset, or --recipe.")
-        grid = Grid.of(methods=tuple(methods), dataset=reading.of(dataset), **asked)
-        try:
-            lines = grid.recipe(title)
-        except WorkbenchError as error:
-            raise _of_several(error, methods) from None
     try:
-        cost = price(Workspace.default(), lines, on)
+        recipe = asked_for.lines()
+        cost = price(Workspace.default(), recipe, on)
     except WorkbenchError as error:
-        raise _of_several(error, methods or ()) from None
+        if len(asked_for.methods or ()) > 1 and str(error).startswith("Unknown field"):
+            raise WorkbenchError(f"{error} {OF_ONE}") from None
+        raise
     if as_json and dry_run:
         print_json({**jsonable(cost), "choosing": cost.choosing_words})
     elif not as_json:
         _print_price(cost)
     if out is not None:
-        pieces.write_recipe(lines, out)
+        pieces.write_recipe(recipe, out)
     if dry_run:
         return
     _confirm(cost, yes)
-    _finish(sweeping.begin(Workspace.default(), lines, on, resources), lines, wait, as_json)
-
-
-def _of_several(error: WorkbenchError, methods: Sequence[str]) -> WorkbenchError:
-    """The error, with what to do where it is of a field that only one of several methods has."""
-    is_of_one = len(methods) > 1 and str(error).startswith("Unknown field")
-    return WorkbenchError(f"{error} {OF_ONE}") if is_of_one else error
+    _finish(sweeping.begin(Workspace.default(), recipe, on, resources), recipe, wait, as_json)
 
 
 @app.command()

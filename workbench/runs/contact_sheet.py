@@ -3,6 +3,8 @@
 import io
 import textwrap
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -67,9 +69,17 @@ def framed_picture(picture: Image.Image) -> Image.Image:
     return made
 
 
+@cache
+def letters_of_many_scripts() -> ImageFont.FreeTypeFont:
+    """DejaVu Sans, which matplotlib ships: names of classes may be Latin with any accent, Greek, Cyrillic or Arabic."""
+    from matplotlib import get_data_path
+
+    return ImageFont.truetype(str(Path(get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"), TEXT_PIXELS)
+
+
 def sentence_picture(sentence: str, width: int) -> Image.Image:
     """A sentence in black on white, wrapped to a picture of this width."""
-    font = ImageFont.load_default(TEXT_PIXELS)
+    font = letters_of_many_scripts()
     letters = max(1, int(width / (LETTER_WIDTH * TEXT_PIXELS)))
     text = "\n".join(textwrap.wrap(sentence, letters))
     _, _, right, bottom = ImageDraw.Draw(Image.new("RGB", (1, 1))).multiline_textbbox((FRAME, FRAME), text, font=font)

@@ -56,11 +56,6 @@ class Grid(BaseModel):
             )
         return made
 
-    @classmethod
-    def asks_nothing(cls, values: Mapping[str, Any]) -> bool:
-        """Whether all these values of fields are the defaults."""
-        return all(value == cls.model_fields[name].default for name, value in values.items())
-
     def recipe(self, title: str = "") -> Recipe:
         """The recipe: a line a method, epsilon and combination of settings. Every line is checked as a request is."""
         if (number := self.count()) > MOST_RUNS:

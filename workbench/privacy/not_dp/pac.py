@@ -6,14 +6,11 @@ Source: Xiao and Devadas (2023); the variants printed in P3DM (2024), Algorithm 
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from workbench.errors import WorkbenchError
-
-if TYPE_CHECKING:
-    pass
 
 Variant = Literal["corrected", "printed"]
 Form = Literal["anisotropic", "isotropic"]

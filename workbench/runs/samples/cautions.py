@@ -48,8 +48,8 @@ CLASSES_ARE_NOISE = (
     "is noise. More records, fewer classes or a larger epsilon would help."
 )
 SOME_ARE_NOISE = (
-    "Samples of {classes} are mostly noise: at least {share:.0%} of what was released of each of these classes is noise. More records of "
-    "them or a larger epsilon would help."
+    "Samples of {classes} are mostly noise: about {share:.0%} or more of the mean that was released of each of these classes is noise. "
+    "More records of them or a larger epsilon would help."
 )
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
@@ -134,18 +134,26 @@ def of_prior(method: Method, count: int, likeness: float | None) -> str:
 
 
 def of_noise(measures: Measures, classes: Sequence[str] = ()) -> str:
-    """That noise outweighs what was released, or what tells classes apart in it, or some of `classes`, or can be seen beside it."""
+    """That noise outweighs what was released, or what tells classes apart in it, or some of `classes`, or can be seen beside it.
+
+    A few noisy classes make most of what tells all of them apart: these are named then, and the others not blamed.
+    """
     if measures.noise is not None and measures.noise >= OUTWEIGHED:
         return MOSTLY_NOISE.format(share=measures.noise)
-    if measures.class_noise is not None and measures.class_noise >= CLASSES_LOST:
+    noisy = noisy_classes(measures.by_class or (), classes)
+    if len(noisy) in (0, len(classes)) and measures.class_noise is not None and measures.class_noise >= CLASSES_LOST:
         return CLASSES_ARE_NOISE.format(share=measures.class_noise)
     partly = PARTLY_NOISE.format(share=measures.noise) if measures.noise is not None and measures.noise >= NOTICED else ""
-    return " ".join(filter(None, (of_noisy_classes(measures.by_class or (), classes), partly)))
+    return " ".join(filter(None, (of_noisy_classes(noisy), partly)))
 
 
-def of_noisy_classes(shares: Sequence[float], classes: Sequence[str]) -> str:
-    """Which of `classes` are mostly noise, by the part of noise in what each is made from; empty where none is."""
-    noisy = {name: share for name, share in zip(classes, shares, strict=False) if share >= OUTWEIGHED}
+def noisy_classes(shares: Sequence[float], classes: Sequence[str]) -> dict[str, float]:
+    """Those of `classes` that are mostly noise, with the part of noise in what each is made from, of such `shares` (classes,)."""
+    return {name: share for name, share in zip(classes, shares, strict=bool(shares)) if share >= OUTWEIGHED}
+
+
+def of_noisy_classes(noisy: Mapping[str, float]) -> str:
+    """That these classes are mostly noise; empty where there are none."""
     if not noisy:
         return ""
     names = [repr(name) for name in list(noisy)[:NAMED]] + ([f"{len(noisy) - NAMED} more"] if len(noisy) > NAMED else [])
