@@ -132,6 +132,18 @@ def test_a_small_class_that_noise_drowns_is_named(method: str) -> None:
     assert drowned > 3 * many
 
 
+def test_of_digits_at_a_bound_of_2_no_class_is_noise_and_at_a_fifth_most_are() -> None:
+    for epsilon, least, most in ((2.0, 0, 0), (0.2, 6, 10)):
+        digits = load("digits")
+        plan = make_plan("cluster-moments", digits.facts, epsilon=epsilon)
+        state = new_state(plan, seed=2)
+        for _ in fit(plan, digits, state):
+            pass
+        shares = plan.build().noise_by_class(state) or ()
+        assert len(shares) == 10
+        assert least <= sum(share >= 0.5 for share in shares) <= most
+
+
 def test_noise_is_told_from_where_it_shows_and_then_from_where_it_outweighs_the_rest() -> None:
     assert [of_noise(Measures(noise=share)) for share in (None, 0.0, 0.29)] == ["", "", ""]
     assert [NOISE_WORDS in of_noise(Measures(noise=share)) for share in (0.3, 0.49, 0.5)] == [False, False, True]
@@ -147,7 +159,7 @@ def test_samples_whose_classes_are_noise_are_said_to_show_none() -> None:
 
 def test_classes_that_are_noise_are_named() -> None:
     words = of_noise(Measures(noise=0.2, class_noise=0.6, by_class=(0.1, 0.49, 0.7, 1.0)), ("cat", "dog", "owl", "fox"))
-    assert words.startswith("Samples of 'owl', 'fox' are mostly noise: about 70% or more of the mean that was released of each")
+    assert words.startswith("Samples of 'owl', 'fox' are mostly noise: about 70% or more of what each of these classes is made from")
     assert "'5', 2 more are mostly noise" in of_noise(Measures(noise=0.1, by_class=(1.0,) * 7), tuple("1234567")).replace(
         "'1', '2', '3', '4', ", ""
     )

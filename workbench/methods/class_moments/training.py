@@ -245,8 +245,9 @@ def class_noise_share(config: ClassMomentsConfig, state: State) -> float | None:
 
 
 def noise_by_class(config: ClassMomentsConfig, state: State) -> tuple[float, ...]:
-    """Of each class's noisy mean."""
-    return shares_of_noise(*noisy_means(config, state))
+    """Of how far a class's samples lie from its records: the noise on the mean, beside the variance of records."""
+    means, variances = noisy_means(config, state)
+    return shares_beside_spread(means.shape[1] * variances, float(np.trace(within(state, means, counts_of(state)))))
 
 
 def noisy_means(config: ClassMomentsConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -254,6 +255,11 @@ def noisy_means(config: ClassMomentsConfig, state: State) -> tuple[np.ndarray, n
     counts = counts_of(state)
     variances = (deviation_of_sums(config, float(state.tensors["norm"])) / counts) ** 2
     return state.tensors["sums"].cpu().numpy() / counts[:, None], variances
+
+
+def shares_beside_spread(noise: np.ndarray, spread: float) -> tuple[float, ...]:
+    """Which part (0..1) the squared norm of `noise` (classes,) is of itself and the variance of records together."""
+    return tuple(float(share) for share in noise / (noise + max(spread, 1e-300)))
 
 
 def shares_of_noise(means: np.ndarray, variances: np.ndarray) -> tuple[float, ...]:

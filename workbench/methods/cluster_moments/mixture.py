@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from workbench.methods.class_moments.training import root, symmetric
-from workbench.methods.cluster_moments.method import CLUSTERS, SPREADS, ClusterMomentsConfig, multiplier
+from workbench.methods.cluster_moments.method import CLUSTERS, SPREADS, SUMS, ClusterMomentsConfig, multiplier
 from workbench.training.state import State
 
 
@@ -115,19 +115,52 @@ def clusters(config: ClusterMomentsConfig, state: State, directions: Directions)
 
     A mean's prior is the Gaussian of all differences. Where a class has no cluster left, all its records are about its mean.
     """
-    of_vectors, of_ones = weights(config)
-    noise = multiplier(config, CLUSTERS)
-    sums = state.tensors["cluster_sums"].cpu().numpy()
-    counts = sums[..., -1] / of_ones
-    kept = counts > SURE * noise / of_ones
-    safe = np.where(kept, counts, 1.0)[..., None]
-    scale = directions.norm(config) / of_vectors / safe
-    variances = np.diag(directions.covariance)
-    believed = variances / np.maximum(variances + (noise * scale) ** 2, 1e-300)
-    shares = np.where(kept, counts, 0.0)
+    sums = released_sums(config, state, directions)
+    shares = np.where(sums.kept, sums.counts, 0.0)
     totals = shares.sum(1, keepdims=True)
     shares = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
-    return Clusters(np.where(kept[..., None], sums[..., :-1] * scale * believed, 0.0), shares)
+    return Clusters(np.where(sums.kept[..., None], sums.means * sums.believed, 0.0), shares)
+
+
+@dataclass(frozen=True)
+class ClusterSums:
+    """Noisy means (classes, K, k), the variance (classes, K, 1) of the noise on their numbers, counts (classes, K), which of these are
+    kept, and what is believed of the means (classes, K, k), 0..1.
+    """
+
+    means: np.ndarray
+    noise: np.ndarray
+    counts: np.ndarray
+    kept: np.ndarray
+    believed: np.ndarray
+
+
+def released_sums(config: ClusterMomentsConfig, state: State, directions: Directions) -> ClusterSums:
+    """The sums by cluster as they were released, over their noisy counts."""
+    of_vectors, of_ones = weights(config)
+    deviation = multiplier(config, CLUSTERS)
+    sums = state.tensors["cluster_sums"].cpu().numpy()
+    counts = sums[..., -1] / of_ones
+    kept = counts > SURE * deviation / of_ones
+    scale = directions.norm(config) / of_vectors / np.where(kept, counts, 1.0)[..., None]
+    noise, variances = (deviation * scale) ** 2, np.diag(directions.covariance)
+    return ClusterSums(sums[..., :-1] * scale, noise, counts, kept, variances / np.maximum(variances + noise, 1e-300))
+
+
+def noise_in_classes(config: ClusterMomentsConfig, state: State) -> np.ndarray:
+    """The squared norm (classes,) of the noise that is expected in where a class's samples lie.
+
+    A cluster is measured from its class's noisy mean, so what is believed of it takes as much of the mean's noise away and brings noise of
+    its own. An estimate: that long differences are clipped is left out, and directions without any variance count as if they had noise.
+    """
+    means, counts = class_means(config, state)
+    of_mean = (multiplier(config, SUMS) * norm_of_images(config, state) / weights(config)[0] / counts) ** 2
+    parted = directions(config, state)
+    sums, shares = released_sums(config, state, parted), clusters(config, state, parted).shares
+    believed = np.where(sums.kept[..., None], sums.believed, 0.0)
+    in_clusters = of_mean[:, None, None] * (1.0 - believed) ** 2 + believed**2 * sums.noise
+    beside = means.shape[1] - believed.shape[2]
+    return (shares[..., None] * in_clusters).sum((1, 2)) + beside * of_mean
 
 
 def within(directions: Directions, parted: Clusters) -> np.ndarray:

@@ -9,11 +9,10 @@ import torch
 from workbench.datasets.base import DatasetFacts, to_uint8
 from workbench.methods.class_moments.training import (
     chunks,
-    class_share_of_noise,
     labels_of,
     second_moment,
     share_of_noise,
-    shares_of_noise,
+    shares_beside_spread,
     triangle,
 )
 from workbench.methods.cluster_moments import mixture
@@ -186,18 +185,6 @@ def noise_share(config: ClusterMomentsConfig, state: State) -> float:
     return share_of_noise(mixture.second_moment(config, state), config.used_directions(state.facts))
 
 
-def class_noise_share(config: ClusterMomentsConfig, state: State) -> float | None:
-    """Of how the noisy class means differ."""
-    return class_share_of_noise(*noisy_means(config, state))
-
-
 def noise_by_class(config: ClusterMomentsConfig, state: State) -> tuple[float, ...]:
-    """Of each class's noisy mean."""
-    return shares_of_noise(*noisy_means(config, state))
-
-
-def noisy_means(config: ClusterMomentsConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """The class means (classes, D), and the variance (classes,) of the noise on each of their numbers."""
-    means, counts = mixture.class_means(config, state)
-    scale = mixture.norm_of_images(config, state) / mixture.weights(config)[0]
-    return means, (multiplier(config, SUMS) * scale / counts) ** 2
+    """Of how far a class's samples lie from its records: the noise in where they lie, beside the variance of records."""
+    return shares_beside_spread(mixture.noise_in_classes(config, state), float(np.trace(mixture.second_moment(config, state))))

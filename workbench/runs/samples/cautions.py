@@ -48,8 +48,8 @@ CLASSES_ARE_NOISE = (
     "is noise. More records, fewer classes or a larger epsilon would help."
 )
 SOME_ARE_NOISE = (
-    "Samples of {classes} are mostly noise: about {share:.0%} or more of the mean that was released of each of these classes is noise. "
-    "More records of them or a larger epsilon would help."
+    "Samples of {classes} are mostly noise: about {share:.0%} or more of what each of these classes is made from is noise, as far as what "
+    "was released tells. More records of them or a larger epsilon would help."
 )
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
