@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.homes import here
 from support.launchers import Here, Line, Nowhere
+from support.quick import QUICK
 
 import workbench
 from workbench.cli import main
@@ -184,6 +185,17 @@ def test_a_recipe_is_carried_out_as_a_sweep(tmp_path: Path, capsys: pytest.Captu
         WorkbenchError, match=r"Expected lines of one dataset, read in one way, got breast-cancer .* and digits for 'other'"
     ):
         price(here(), other)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_line_that_asks_of_records_is_answered_without_a_measure_of_samples() -> None:
+    asks = {"probe": {"asks": "leakage", "draws": 40}, "metrics": ["log10_median_delta"]}
+    line = {"name": "shown", "method": "ddm", "dataset": "patients", "settings": QUICK["ddm"], "seeds": [1], **asks}
+    asked = Sweep(here(), Recipe.model_validate({"title": "What samples show", "runs": [line]}))
+    assert (asked.price.new, asked.price.reading) == (1, ())
+    (result,) = asked.wait().results
+    assert [one["name"] for one in result["evaluation"]["results"]] == ["log10_median_delta"]
+    assert [job.task for job in Jobs(here()).all() if job.task == "evaluate"] == []
 
 
 def test_devices_that_this_machine_lacks_are_those_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
