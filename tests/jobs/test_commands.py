@@ -65,6 +65,8 @@ def test_jobs_are_cancelled_and_retried(jobs: list[str], capsys: pytest.CaptureF
     assert [(row["job"], row["state"]) for row in listed(capsys, "retry", "--all")] == [(a, "starting")]
     assert [(row["job"], row["state"]) for row in listed(capsys, "retry", c)] == [(c, "queued")]
     assert {row["job"]: row["state"] for row in listed(capsys, "cancel", "--all")} == {a: "cancelling", c: "cancelled"}
+    assert run(["queue", "retry", "--all"]) == 0
+    assert capsys.readouterr().out == "Nothing has failed or was lost.\n"
     assert run(["queue", "cancel"]) == 2
     assert "Expected ids of jobs, --all or --waiting, one of them." in capsys.readouterr().err
 

@@ -76,3 +76,6 @@ def test_a_command_tells_of_one_record(imported: str, monkeypatch: pytest.Monkey
     assert "training_record" in printed
     assert str(int(found.indices[0, 0])) in printed
     assert told("1500") == (2, "Expected a training record from 0 to 1499, got 1500.\n")
+    code, printed = told("0", "--device", "cuda:7")
+    assert code != 0
+    assert "Device 'cuda:7' was asked for" in printed, "the search is where it is asked for"

@@ -17,6 +17,8 @@ from torch import Tensor, nn
 
 from workbench import datasets, experiment, runs
 from workbench.datasets import DatasetFacts
+from workbench.evaluation import feature_space, find_neighbours, learners
+from workbench.evaluation.device import measuring_on
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.networks import UNETS
 from workbench.networks.unet import UNet
@@ -34,7 +36,10 @@ from workbench.training.row_losses import RowLosses
 from workbench.training.state import PerformanceSettings
 
 DEVICE = os.environ.get("CHECK_DEVICE", "cuda")
-DEPENDS = ["workbench/training/**", "workbench/networks/**", "workbench/runs/fitting.py"]
+DEPENDS = [
+    *("workbench/training/**", "workbench/networks/**", "workbench/runs/fitting.py"),
+    *("workbench/evaluation/device.py", "workbench/evaluation/learners.py", "workbench/evaluation/nearest.py"),
+]
 PUBLISHED = ("dp-sgd-dm", "dp-promise", "dpdm", "dp-feta", "dp-ldm", "dp-lora")
 MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 28, 28)), classes=tuple("0123456789"))
 BATCH, CLIP = 32, 0.1
@@ -114,6 +119,30 @@ def test_noise_is_the_cpu_s_and_lies_on_the_grid() -> None:
     noisy = stepped(DEVICE, 1.0) - stepped(DEVICE)
     cpu = stepped("cpu", 1.0) - stepped("cpu")
     assert float((noisy - cpu).norm() / cpu.norm()) < 1e-3
+
+
+def test_measures_on_the_device_are_those_of_the_cpu(figures: dict[str, Any]) -> None:
+    """Neighbours by pixels, but for ties; a classifier and its features, whose training carries rounding on, within a little."""
+    digits = datasets.load("digits")
+    glyphs = datasets.load_public("glyphs", (1, 8, 8), 400).train
+    near, scales, accuracies = [], [], []
+    for name in ("cpu", DEVICE):
+        begun = time.perf_counter()
+        with measuring_on(name):
+            near.append(find_neighbours(glyphs, digits, feature_space("pixels", digits, workspace=here()), k=3))
+            learned = find_neighbours(glyphs, digits, feature_space("classifier", digits, workspace=here()), k=3)
+            classifier = learners.train_classifier(learners.build_cnn, digits.train, 10, seed=0)
+            right = classifier.predict(digits.held_out) == learners.labels_of(digits.held_out, 10)
+        scales.append(float(np.median(learned.distances)))
+        accuracies.append(float(right.mean()))
+        figures[f"seconds ({name})"] = round(time.perf_counter() - begun, 1)
+    apart = float(np.abs(near[0].distances - near[1].distances).max() / near[0].distances.max())
+    figures |= {"distances apart, as a share": apart, "accuracies, the CPU's first": [round(one, 4) for one in accuracies]}
+    assert apart < 1e-4
+    assert (near[0].indices[:, 0] == near[1].indices[:, 0]).mean() > 0.99
+    assert abs(scales[1] / scales[0] - 1) < 0.1
+    assert abs(accuracies[0] - accuracies[1]) < 0.02
+    assert min(accuracies) > 0.85
 
 
 def plan_of(steps: int) -> experiment.Plan:

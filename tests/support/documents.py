@@ -22,7 +22,7 @@ DOCUMENTS = sorted(
     for path in (ROOT / "README.md", *(page for part in ("start", "guide", "contribute") for page in (ROOT / "docs" / part).rglob("*.md")))
 )
 # Documents whose blocks take seconds: `make test` runs them. All others run in the slow tier.
-SECONDS = {"docs/contribute/own-method.md", "docs/guide/clusters.md", "docs/guide/teach.md", "docs/guide/tune.md"}
+SECONDS = {"docs/contribute/own-method.md", "docs/guide/clusters.md", "docs/guide/tune.md"}
 # A line that no test can run, by document: why. A line of `workbench` has to be one that the command line takes all the same.
 CANNOT_RUN = {
     ("README.md", "make app"): "installs the workbench and opens a server",

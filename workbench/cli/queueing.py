@@ -96,13 +96,19 @@ def retry(
 ) -> None:
     """Have cancelled, failed or lost jobs wait for another turn; each goes on from what it has kept."""
     from workbench import runs
-    from workbench.jobs.lifecycle import Jobs
+    from workbench.runs.retrying import retry_all
 
     workspace = Workspace.default()
     if bool(ids) == everything:
         raise WorkbenchError("Expected ids of jobs, or --all, one of them.")
-    wanted = ids or [job.id for job in reversed(Jobs(workspace).all()) if job.state in ("failed", "lost")]
-    _print_jobs([runs.resume(workspace, one) for one in wanted], as_json, "Nothing has failed or was lost.")
+    if ids:
+        _print_jobs([runs.resume(workspace, one) for one in ids], as_json, "")
+        return
+    retried = retry_all(workspace)
+    if retried.jobs or not retried.refused:
+        _print_jobs(list(retried.jobs), as_json, "Nothing has failed or was lost.")
+    if retried.refused:
+        raise WorkbenchError("\n".join(retried.refused))
 
 
 def show_queue(as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.options import Features, Json, Num, Public, RunId, Samples, check_target
+from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, RunId, Samples, check_target
 from workbench.cli.output import describe_value, print_fields, print_json, print_table, short
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError
@@ -65,6 +65,7 @@ def record(
     num: Num = None,
     features: Features = None,
     features_public: Public = False,
+    device: MeasuredOn = None,
     as_json: Json = False,
 ) -> None:
     """Tell how near a run's samples come to one record, beside records that the run never saw: "am I in there?"; private."""
@@ -72,7 +73,7 @@ def record(
     from workbench.runs.nearest_samples import PRIVATE, nearest_samples_run
 
     space = feature_name(features or "pixels", public=features_public)
-    wait_for("nearest-samples", run_id, {"samples": samples, "num_samples": num, "features": space})
+    wait_for("nearest-samples", run_id, {"samples": samples, "num_samples": num, "features": space, "device": device})
     found = nearest_samples_run(Workspace.default(), run_id, space, num, samples=samples)
     side, count = ("held-out", len(found.held_out_distances)) if held_out else ("training", len(found.distances))
     if number >= count:

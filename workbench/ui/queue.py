@@ -104,6 +104,12 @@ def _row(entry: Entry, prefix: str) -> None:
             return
         if entry.place > 1 and st.button("Next", key=f"{prefix}queue_{job.id}_next", help="Put it before all others that wait."):
             attempt(lambda: orders.move(workspace, job.id, 1))
+        with st.popover("Priority", help="Jobs of a higher priority come first."):
+            number = st.number_input(
+                "Priority", -orders.MOST_PRIORITY, orders.MOST_PRIORITY, job.priority, key=f"{prefix}queue_{job.id}_priority"
+            )
+            if st.button("Set", key=f"{prefix}queue_{job.id}_set_priority", help="It goes behind all others of this priority."):
+                attempt(lambda: orders.set_priority(workspace, job.id, int(number)))
         if st.button("Start now", key=f"{prefix}queue_{job.id}_now", help="Start it beside whatever is at work."):
             attempt(lambda: runs.begin(workspace, job.id, at_once=True))
         if st.button("Cancel", key=f"{prefix}queue_{job.id}_cancel", help="It has not begun, so nothing of it has been spent."):

@@ -12,9 +12,11 @@ from support.launchers import Nowhere
 
 from workbench import runs
 from workbench.datasets import load
+from workbench.errors import WorkbenchError
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.jobs.queue import passing
 from workbench.jobs.queue.line import line
+from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.runs.run import Run
 from workbench.runs.store import RunStore
@@ -72,6 +74,47 @@ def test_waiting_runs_are_shown_moved_started_and_cancelled(open_page: OpenPage,
     assert states(three_runs) == ["starting", "cancelled", "starting"]
     assert f"CPU: {first.id}, {third.id} · memory" in text_of(app)
     assert RunStore(here()).get(second.id).epsilon_spent == 0.0
+
+
+def test_a_waiting_run_is_given_a_priority(open_page: OpenPage, three_runs: list[Run]) -> None:
+    _, second, third = three_runs
+    app = open_page("runs")
+    app.number_input(key=f"runs_queue_{third.id}_priority").set_value(5).run()
+    assert waiting() == [second.id, third.id], "until it is set"
+    app.button(key=f"runs_queue_{third.id}_set_priority").click().run()
+    assert not app.exception
+    assert waiting() == [third.id, second.id]
+
+
+def test_all_that_failed_or_was_lost_is_retried_and_what_is_refused_is_told(
+    open_page: OpenPage, three_runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = three_runs
+    assert "runs_retry_all" not in [button.key for button in open_page("runs").button]
+    store = RunStore(here())
+    store.change(first.id, {"starting"}, "failed", state="failed")
+    store.change(second.id, {"queued", "starting"}, "lost", state="lost")
+    store.change(third.id, {"queued", "starting"}, "cancelled", state="cancelled")
+    app = open_page("runs")
+    assert "2 runs have failed or got lost." in text_of(app)
+
+    checked: list[Plan] = []
+
+    def refuse_the_first(plan: Plan) -> None:
+        checked.append(plan)
+        if len(checked) == 1:
+            raise WorkbenchError("It no longer holds.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Plan, "check", refuse_the_first)
+        app.button(key="runs_retry_all").click().run()
+    assert [error.value for error in app.error] == [f"{first.id}: It no longer holds."]
+    assert states([first]) == ["failed"]
+    assert states([second]) != ["lost"], "what is refused to one is not refused to the next"
+    app.button(key="runs_retry_all").click().run()
+    assert not app.exception
+    assert not {"failed", "lost"} & set(states(three_runs))
+    assert states([third]) == ["cancelled"], "whoever cancelled it did not want it"
 
 
 def test_a_run_that_lacks_room_says_so_and_is_resumed_or_cancelled(open_page: OpenPage, three_runs: list[Run]) -> None:

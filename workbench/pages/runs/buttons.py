@@ -3,12 +3,14 @@
 import streamlit as st
 
 from workbench import runs, tasks
+from workbench.escaping import prose
 from workbench.jobs.job import RESUMABLE
 from workbench.pages import go_to
 from workbench.pages.runs.labels import edit_labels
 from workbench.pages.runs.release import export_button
+from workbench.runs.retrying import retry_all
 from workbench.runs.run import Run
-from workbench.ui.actions import attempt, cancel_or_resume
+from workbench.ui.actions import attempt, cancel_or_resume, errors_shown
 from workbench.ui.links import clone_link
 from workbench.workspace import Workspace
 
@@ -54,3 +56,21 @@ def confirm_delete(run: Run, prefix: str) -> None:
         st.markdown(f"Delete run **{run.id}** with its weights, samples and verdicts? What it spent stays in the ledger.")
         if st.button("Delete for good", key=f"{prefix}delete", type="primary"):
             attempt(lambda: runs.delete(Workspace.default(), run.id))
+
+
+def confirm_retries(number: int, prefix: str) -> None:
+    """Another turn for all jobs that have failed or were lost, `number` runs among them, once a second button confirms it."""
+    if not number:
+        return
+    said = "1 run has" if number == 1 else f"{number} runs have"
+    with st.popover("Retry all", icon=":material/restart_alt:", help="Runs that have failed or were lost."):
+        st.markdown(
+            f"{said} failed or got lost. Each goes on from its last checkpoint, in its turn; so do their samples, measures and sweeps."
+        )
+        if st.button("Retry all of them", key=f"{prefix}retry_all", type="primary"):
+            with errors_shown():
+                refused = retry_all(Workspace.default()).refused
+                if not refused:
+                    st.rerun()
+                for one in refused:
+                    st.error(prose(one))

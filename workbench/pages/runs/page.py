@@ -7,12 +7,13 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.jobs.job import STATES
 from workbench.pages import go_to
-from workbench.pages.runs.buttons import run_buttons
+from workbench.pages.runs.buttons import confirm_retries, run_buttons
 from workbench.pages.runs.comparison import compare_curves, compare_measures, compare_samples, compare_settings, compare_tables, run_detail
 from workbench.pages.runs.intervals import compare_intervals
 from workbench.pages.runs.labels import show_labels
 from workbench.pages.runs.sheet import compare_methods
 from workbench.pages.runs.tables import run_table
+from workbench.runs.retrying import UNFINISHED
 from workbench.runs.run import Run
 from workbench.runs.selection import SORTS, Facets, Selection
 from workbench.runs.store import RunStore
@@ -40,7 +41,9 @@ def draw() -> None:
     runs, number = store.select(selection), store.count(selection)
     if runs:
         height: Any = TABLE_PIXELS if len(runs) > TABLE_ROWS else "auto"
-        st.caption(f"{shown_of(len(runs), number)} of {len(facets.named)} runs. Mark rows to look at one run, or to compare several.")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{shown_of(len(runs), number)} of {len(facets.named)} runs. Mark rows to look at one run, or to compare several.")
+            confirm_retries(store.count(Selection(states=UNFINISHED)), PREFIX)
         st.dataframe(
             run_table(runs), hide_index=True, height=height, alt=f"{len(runs)} runs with state, bound, claim, accuracy and time",
             key=f"{PREFIX}table", selection_mode="multi-row", on_select=lambda: look_at_marked(runs),
