@@ -14,7 +14,7 @@ WORKERS ?= 2
 SCRATCH ?= $(shell [ -w /dev/shm ] && [ $$(df -Pk /dev/shm | awk 'END { print $$4 }') -gt 4194304 ] && echo /dev/shm)
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL = $(BIN)/python -m pip install --disable-pip-version-check $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -c constraints.txt
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -c constraints.txt
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help

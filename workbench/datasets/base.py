@@ -89,7 +89,8 @@ class DatasetFacts(BaseModel):
 
     def label_of(self, facts: "DatasetFacts") -> str | None:
         """The attribute that gives these records the classes and attributes of `facts`; None where none does."""
-        names = (*self.attributes, *(["+".join(facts.combined)] if facts.combined else []))
+        combined = facts.combined if set(facts.combined) <= set(self.attributes) else ()
+        names = (*self.attributes, *(["+".join(combined)] if combined else []))
         wanted = (facts.classes, facts.attributes)
         return next((name for name in names if ((relabelled := self.labelled_by(name)).classes, relabelled.attributes) == wanted), None)
 
