@@ -57,6 +57,7 @@ METRICS: dict[str, Metric] = {
     ),
     **uneven.measures("logistic_regression", "logistic regression", downstream.logistic_chances),
     **uneven.measures("gradient_boosting", "gradient boosting", downstream.boosting_chances),
+    uneven.WORST_CLASS.name: uneven.WORST_CLASS,
     SEMI_SUPERVISED.name: SEMI_SUPERVISED,
     **semi_supervised.others(SEMI_SUPERVISED),
     "frechet_distance": Metric(

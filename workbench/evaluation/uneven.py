@@ -1,4 +1,4 @@
-"""Measures of classifiers that uneven classes cannot flatter, beside accuracy: on tables, trained on samples, tested on held-out rows."""
+"""Measures of classifiers that uneven classes cannot flatter, beside accuracy: trained on samples, tested on held-out records."""
 
 import hashlib
 from collections.abc import Callable
@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.datasets.base import DatasetFacts
+from workbench.errors import WorkbenchError
 from workbench.evaluation.context import Context, Measurement, Metric
 from workbench.evaluation.distances import bootstrap_error
-from workbench.evaluation.downstream import Chances
-from workbench.evaluation.intervals import normal
+from workbench.evaluation.downstream import Chances, logistic_regression
+from workbench.evaluation.intervals import normal, wilson
 from workbench.evaluation.learners import labels_of
 from workbench.evaluation.metrics import share_of_classes
-from workbench.records import Records
+from workbench.records import KINDS, Records
 
 Score = Callable[[np.ndarray, np.ndarray], float]  # (truth (N,), chances (N, classes)) -> a number between 0 and 1
 
@@ -90,6 +91,39 @@ def _metric(name: str, entry: NamedScore, words: str, chances: Chances) -> Metri
         is_fraction=True,
         in_features=False,
     )
+
+
+def worst_class(samples: Records, context: Context) -> Measurement:
+    """The least share of a class's held-out records that is put into it; Wilson's interval of that class, and all classes in the note."""
+    facts = context.judged_dataset.facts
+    truth = labels_of(context.judged_dataset.held_out, facts.num_classes)
+    if not len(truth):
+        raise WorkbenchError(f"Expected held-out records to test on, {facts.name} has none.")
+    judged = context.as_judged(samples)
+    right = logistic_regression(judged, context.judged_dataset.held_out, context.judged_dataset, context.seed) == truth
+    shares = {int(label): float(right[truth == label].mean()) for label in np.unique(truth)}
+    worst = min(shares, key=lambda label: shares[label])
+    held_out = np.bincount(truth, minlength=facts.num_classes)
+    told = ", ".join(f"{facts.classes[label]}: {share:.2f} (of {held_out[label]})" for label, share in shares.items())
+    note = f"Of {facts.classes[worst]}, the class that is served worst. Of each class, with its held-out records: {told}."
+    return Measurement(shares[worst], wilson(shares[worst], int(held_out[worst])), facts.kind.feature_label, note)
+
+
+WORST_CLASS = Metric(
+    name="worst_class_logistic_regression",
+    title="Accuracy on the worst class, logistic regression",
+    kinds=frozenset(KINDS),
+    function=worst_class,
+    description="Accuracy on the held-out real records of the class that is served worst, by logistic regression trained on the samples.",
+    better="higher",
+    touches=frozenset({"held_out"}),
+    needs="labels",
+    chance=share_of_classes,
+    is_fraction=True,
+    in_features=False,
+    by_attribute=True,
+    by_name=True,
+)
 
 
 def held_out_chances(chances: Chances, samples: Records, context: Context) -> np.ndarray:

@@ -14,7 +14,7 @@ from support.quick import QUICK
 
 from workbench import experiment
 from workbench.cli import main
-from workbench.datasets import load
+from workbench.datasets import DATASETS, load
 from workbench.errors import WorkbenchError
 from workbench.plan import Plan
 from workbench.privacy import accountant_values, group_bound, proved_bound
@@ -78,7 +78,22 @@ def complaints(dossier: Path, export: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_number_follows_from_the_files_of_the_run(finished: Callable[[str], Run], method: str) -> None:
-    run = finished(method)
+    check_numbers(finished(method), METHODS[method])
+
+
+@pytest.mark.slow(depends=["workbench/runs/dossier/**", "workbench/runs/release/**", "workbench/methods/private_evolution/**"])
+def test_every_number_of_mnist_by_votes_follows_from_the_files_of_the_run(
+    slow_home: Path, train_here: Make, figures: dict[str, Any]
+) -> None:
+    if not DATASETS["mnist"].is_local(here()):
+        pytest.skip("the IDX files of MNIST are not here: set WORKBENCH_DATA to the folder that holds them")
+    run = train_here(experiment.make_plan("private-evolution", load("mnist").facts, epsilon=1.0))
+    check_numbers(run, "mnist")
+    figures["proved bound"] = run.bound.epsilon
+
+
+def check_numbers(run: Run, dataset: str) -> None:
+    """Every number of a run's dossier for the room, made again of its folder and the ledger."""
     sample_set(here(), run.id).records(12)
     evaluate_run(here(), run.id, 12, metrics=["accuracy_logistic_regression"])
     found = dossier_of(here(), run.id, "room")
@@ -105,7 +120,7 @@ def test_every_number_follows_from_the_files_of_the_run(finished: Callable[[str]
     assert {point.delta for point in found.profile.points} == {10.0**-power for power in range(1, 11)} | {plan.delta}
     [row] = found.ledger
     assert row.alone.epsilon == Ledger(here().ledger).epsilon_spent(run.id, plan.delta).epsilon == card.bound.epsilon
-    assert card.ledger.total.epsilon == Ledger(here().ledger).total(METHODS[method], delta=plan.delta).epsilon
+    assert card.ledger.total.epsilon == Ledger(here().ledger).total(dataset, delta=plan.delta).epsilon
     evaluation = json.loads((folder / "evaluation.json").read_text())["results"]
     assert [(one.name, one.value, one.low, one.high, one.ceiling) for one in found.measures] == [
         (one["name"], one["value"], *one["interval"], one["ceiling"]) for one in evaluation
@@ -246,6 +261,18 @@ def test_what_may_leave_has_no_private_number_and_the_room_has_its_galleries(fin
     assert render(room).count("<img") == 12 * 5
     assert "PRIVATE: DO NOT SHARE" in render(room)
     assert render(dossier_of(here(), run.id)) == render(outside)
+
+
+def test_the_class_that_is_served_worst_stands_beside_small_groups(finished: Callable[[str], Run]) -> None:
+    run = finished("mst")
+    sample_set(here(), run.id).records(60)
+    evaluate_run(here(), run.id, 60, metrics=["accuracy_logistic_regression"])
+    assert "The class that is served worst was not measured" in render(dossier_of(here(), run.id, "room"))
+    evaluate_run(here(), run.id, 60, metrics=["worst_class_logistic_regression"])
+    room, outside = dossier_of(here(), run.id, "room"), dossier_of(here(), run.id)
+    assert [one.name for one in room.measures] == ["worst_class_logistic_regression"]
+    assert "The class that is served worst is among the measures" in render(room)
+    assert "The class that is served worst was not measured" in render(outside), "a private number may not leave"
 
 
 def test_answers_are_kept_checked_and_taken_back(finished: Callable[[str], Run], capsys: pytest.CaptureFixture[str]) -> None:

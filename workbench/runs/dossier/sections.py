@@ -31,6 +31,8 @@ TIMING = (
 )
 TUNING = "Choosing among runs by results on private records is not covered by any bound here; the ledger lists every run that was tried."
 UNPROTECTED = "Which records are training records, their number, and the names of classes and attributes"
+WORST_CLASS = "worst_class_logistic_regression"
+NO_WORST_CLASS = f"The class that is served worst was not measured: workbench evaluate RUN --metric {WORST_CLASS} does it."
 NO_MEASURE = "No measure of the samples may be released, or none was taken."
 TRUST = "Central: whoever runs this workbench sees the records. What leaves is protected by the bound, and nothing else is."
 
@@ -104,9 +106,11 @@ def utility(dossier: Dossier) -> Iterator[str]:
         yield paragraph(f"{dossier.withheld} measures are left out: each looked at private records without noise.")
     yield from (paragraph(caution, "warning") for caution in dossier.cautions)
     classes = f"The classes are {', '.join(dossier.classes)}. " if dossier.classes else ""
+    told = any(one.name == WORST_CLASS for one in dossier.measures)
     yield paragraph(
         f"{classes}A bound holds for every record alike, and noise hides small groups first: how large each is is private, and a measure "
-        "over all records does not tell of them."
+        "over all records does not tell of them. "
+        + ("The class that is served worst is among the measures; groups within a class are not." if told else NO_WORST_CLASS)
     )
 
 
