@@ -1,5 +1,6 @@
 """axe-core looks at every page, light and dark, on a wide screen, a projector and a telephone: nothing serious of our making."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -23,6 +24,21 @@ PAGES = {
 SIZES = {"wide": (1440, 900), "projector": (1280, 720), "telephone": (390, 844)}
 SERIOUS = ("serious", "critical")
 DEPENDS = ["workbench/pages/**", "workbench/ui/**", "workbench/server/**"]
+MOST_STOPS = 400
+# Where Tab stops next: its place among all elements, and what it is called. 0 is the page itself, behind the last stop.
+STOP = """() => {
+  const one = document.activeElement
+  if (!one || one === document.body) return [0, '']
+  return [[...document.querySelectorAll('*')].indexOf(one), `${one.tagName} ${one.getAttribute('aria-label') || one.innerText || ''}`.slice(0, 80)]
+}"""
+MISSED = """reached => {
+  const all = [...document.querySelectorAll('*')], seen = new Set(reached)
+  const stops = 'button, a[href], input:not([type=hidden]), select, textarea'
+  return [...document.querySelectorAll('[data-testid=stMain] ' + stops)]
+    .filter(one => one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !one.disabled && one.tabIndex >= 0)
+    .filter(one => !seen.has(all.indexOf(one)) && one.type !== 'radio')
+    .map(one => `${one.tagName} ${one.getAttribute('aria-label') || one.innerText}`.slice(0, 80))
+}"""
 
 
 def findings(page: Page) -> dict[str, list[str]]:
@@ -53,3 +69,32 @@ def test_no_page_has_a_serious_finding(page: Page, server: str, finished_run: st
             found[name] = rules
     figures |= {"pages": len(PAGES), "with a serious finding": len(found)}
     assert found == {}
+
+
+@pytest.mark.slow(depends=DEPENDS)
+def test_tab_stops_at_everything_in_the_order_of_the_page(page: Page, server: str, finished_run: str, figures: dict[str, Any]) -> None:
+    stops = {}
+    for name, address in PAGES.items():
+        page.goto(f"{server}/{address.format(run=finished_run)}")
+        page.wait_for_function("document.querySelector('h1') !== null", timeout=90_000)
+        page.wait_for_function(SETTLED, timeout=90_000)
+        reached = stops_of(page)
+        places = [place for place, _ in reached]
+        assert [two for one, two in pairwise(reached) if two[0] < one[0]] == [], f"{name}: Tab goes back"
+        assert page.evaluate(MISSED, places) == [], f"{name}: Tab does not reach this"
+        stops[name] = len(reached)
+    figures |= {"pages": len(stops), "stops": sum(stops.values())}
+    assert min(stops.values()) > 5
+
+
+def stops_of(page: Page) -> list[tuple[int, str]]:
+    """What Tab stops at from the top of the page to its end, each by its place among all elements and its name."""
+    page.evaluate("document.activeElement.blur()")
+    reached: list[tuple[int, str]] = []
+    for _ in range(MOST_STOPS):
+        page.keyboard.press("Tab")
+        place, name = page.evaluate(STOP)
+        if place == 0:
+            return reached
+        reached.append((place, name))
+    raise AssertionError(f"Tab comes to no end: {reached[-5:]}")

@@ -36,12 +36,17 @@ class ReferenceLine:
     dash: str = "dash"
 
 
-def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
-    """Draw `figure` with a description for screen readers; under it the same numbers as a table, and files of it, made when asked for."""
-    st.plotly_chart(figure, key=key, alt=alt, config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]})
+def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str, **selection: Any) -> Any:
+    """Draw `figure` with a description for screen readers; under it the same numbers as a table, and files of it, made when asked for.
+
+    `selection` is how points may be selected, as `st.plotly_chart` takes it; returns what it returns.
+    """
+    config = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
+    event = st.plotly_chart(figure, key=key, alt=alt, config=config, **selection)
     with st.expander("View as table, or save"):
         st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")
         save(figure, alt, table, key)
+    return event
 
 
 def save(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:

@@ -3,11 +3,9 @@
 import math
 from collections.abc import Mapping
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 from scipy import stats
 
@@ -48,21 +46,11 @@ def scatter(neighbours: Neighbours, key: str) -> int | None:
         st.caption(f"{int((~shown).sum())} of {len(ratio)} samples lie on a held-out record and on no training one: their ratio is ∞.")
     figure.add_hline(1.0, line={"color": charts.GREY, "dash": "dash"})
     figure.update_layout(height=340, showlegend=False)
-    event = _selectable_chart(
-        figure, f"Distance against ratio of {len(distance)} samples; {int((ratio < 1).sum())} are nearer to training", key
-    )
-    with st.expander("View as table"):
-        frame = pd.DataFrame({"sample": np.arange(len(distance)), "distance (private)": distance, "ratio (private)": ratio})
-        st.dataframe(frame, hide_index=True, alt="Distance and ratio of each sample (private)")
+    frame = pd.DataFrame({"sample": np.arange(len(distance)), "distance (private)": distance, "ratio (private)": ratio})
+    alt = f"Distance against ratio of {len(distance)} samples (private); {int((ratio < 1).sum())} are nearer to training"
+    event = charts.show(figure, alt, frame, key, on_select="rerun", selection_mode="points")
     points = event["selection"]["points"] if event else []
     return int(np.flatnonzero(shown)[points[0]["point_index"]]) if points else None
-
-
-def _selectable_chart(figure: go.Figure, alt: str, key: str) -> Any:
-    modes = ["lasso2d", "select2d"]
-    return st.plotly_chart(
-        figure, key=key, alt=alt, on_select="rerun", selection_mode="points", config={"displaylogo": False, "modeBarButtonsToRemove": modes}
-    )
 
 
 def zoom(index: int, samples: Records, dataset: Dataset, neighbours: Neighbours) -> None:
