@@ -43,6 +43,15 @@ def test_a_picture_has_every_kind_of_trace_in_its_colour() -> None:
     assert pixels_of(drawn(charts.distance_histogram([1, 2], [3, 4], "Distance")), "#e49659") > 1_000, "vermilion that lets through a third"
 
 
+def test_bars_that_a_pattern_tells_apart_have_it_in_the_picture() -> None:
+    def bars(pattern: str, **how: object) -> np.ndarray:
+        figure = charts.empty_figure("x", "y")
+        return drawn(figure.add_bar(x=[1, 3], y=["a", "b"], marker={"color": "#009e73", "pattern": {"shape": pattern}}, name="one", **how))
+
+    for how in ({"orientation": "h"}, {}):
+        assert pixels_of(bars("", **how), "#009e73") > 1.05 * pixels_of(bars("x", **how), "#009e73")
+
+
 def test_words_can_be_read_from_the_last_row_and_many_names_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[float] = []
     monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: sizes.extend(text.get_fontsize() for text in self.findobj(Text)))

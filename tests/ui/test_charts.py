@@ -9,9 +9,11 @@ import pytest
 
 from workbench.privacy.accounting.accountants import ACCOUNTANTS
 from workbench.published import load_published
+from workbench.runs.dossier.figures import LINES
 from workbench.server import start
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
+from workbench.ui.looks import look_of
 from workbench.ui.theme import EXACT, GREY, SERIES, STATUS_WORDS, accountant_line
 
 
@@ -77,6 +79,24 @@ def test_what_two_sources_measured_of_a_method_are_two_series() -> None:
     log = trace(figure, "Feta-Pro repository log").customdata[0][0]
     assert "mnist_28_eps" in log
     assert "Table mnist" not in log
+
+
+def test_a_published_method_has_its_own_colour_and_what_is_not_picked_is_grey_with_one_entry() -> None:
+    printed = load_published("mnist", "fid")
+    coloured = charts.utility_chart(own_points(), printed, [], "FID", False)
+    assert trace(coloured, "DP-MERF (published, dp-promise 2024)").marker.color == look_of("dp-merf")[0]
+    assert len({(item.marker.color, item.marker.symbol) for item in coloured.data}) == len(coloured.data)
+    figure = charts.utility_chart(own_points(), printed, [], "FID", False, ["dp-merf"])
+    grey = [item for item in figure.data if item.marker.color == GREY]
+    assert {item.name for item in grey} == {"published, of other methods"}
+    assert [item.showlegend for item in grey].count(True) == 1
+    assert {item.marker.color for item in figure.data if item not in grey} == {look_of("dp-merf")[0]}
+    assert sum(len(item.x) for item in figure.data) == len(printed)
+
+
+def test_an_accountant_has_one_colour_on_the_pages_and_in_a_dossier() -> None:
+    for name, (colour, _dash) in LINES.items():
+        assert accountant_line(name)[1]["color"] == colour
 
 
 def test_own_runs_are_filled_at_their_epsilon_with_their_interval() -> None:

@@ -123,17 +123,31 @@ def _bar(axes: Axes, trace: Any, bars: Sequence[Any]) -> None:
     colour, x, y = trace.marker.color, _values(trace.x), _values(trace.y)
     if trace.orientation == "h":  # stacked: each begins where those before it end
         before = [sum(_values(other.x)[place] for other in bars[: _place(bars, trace)]) for place in range(len(x))]
-        axes.barh([str(name) for name in y], x, left=before, color=colour, label=_label(trace))
+        axes.barh([str(name) for name in y], x, left=before, color=colour, label=_label(trace), **_hatching(trace))
         return
     width, names = 0.8 / len(bars), [str(place) for place in x] if any(isinstance(place, str) for place in x) else []
     middles = range(len(x)) if names else x
-    axes.bar([at + (_place(bars, trace) - (len(bars) - 1) / 2) * width for at in middles], y, width, color=colour, label=_label(trace))
+    axes.bar(
+        [at + (_place(bars, trace) - (len(bars) - 1) / 2) * width for at in middles],
+        y,
+        width,
+        color=colour,
+        label=_label(trace),
+        **_hatching(trace),
+    )
     if names:
         axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=_points(names))
 
 
 def _histogram(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:
-    axes.hist(_values(trace.x), bins=trace.nbinsx or 40, color=trace.marker.color, alpha=trace.opacity or 1, label=_label(trace))
+    look = {"color": trace.marker.color, "alpha": trace.opacity or 1, "label": _label(trace)}
+    axes.hist(_values(trace.x), bins=trace.nbinsx or 40, **look, **_hatching(trace))
+
+
+def _hatching(trace: Any) -> dict[str, Any]:
+    """The pattern of a trace's bars, which tells parts apart beside their colour."""
+    shape = trace.marker.pattern.shape
+    return {"hatch": 2 * shape, "edgecolor": "white"} if isinstance(shape, str) and shape else {}
 
 
 def _heatmap(axes: Axes, trace: Any, _bars: Sequence[Any]) -> None:

@@ -4,7 +4,7 @@ An infinite epsilon has a place of its own at the right edge of an epsilon axis,
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from textwrap import wrap
@@ -17,7 +17,7 @@ import streamlit as st
 from workbench.escaping import html_text
 from workbench.ui.chart_files import chart_file, csv, png
 from workbench.ui.formats import number
-from workbench.ui.looks import SYMBOLS, looks_of
+from workbench.ui.looks import SYMBOLS, look_of, looks_of
 from workbench.ui.theme import BLUE, GREY, SERIES, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
@@ -81,21 +81,34 @@ def accountant_curves(frame: pd.DataFrame, x: str, x_title: str, target: float |
     return figure
 
 
-def utility_chart(own: pd.DataFrame, published: pd.DataFrame, lines: Sequence[ReferenceLine], measure: str, fraction: bool) -> go.Figure:
+def utility_chart(
+    own: pd.DataFrame,
+    published: pd.DataFrame,
+    lines: Sequence[ReferenceLine],
+    measure: str,
+    fraction: bool,
+    picked: Collection[str] | None = None,
+) -> go.Figure:
     """One measure against epsilon: own runs filled, published points hollow, reference values as horizontal lines, named first.
 
     `own` has columns method, epsilon, value, low, high, label; `published` those of `workbench.published`. The published
-    points stand at the epsilon their source prints.
+    points stand at the epsilon their source prints. A method has one colour, own or published; published points of methods that are not
+    `picked` (all are, if None) are grey, with one entry in the legend.
     """
     figure = empty_figure("Epsilon (log scale)", measure)
     epsilons = [*own["epsilon"].tolist(), *published["epsilon"].tolist()]
     ticks, edge = epsilon_axis(epsilons)
-    hollow, symbols = cycle(SERIES), cycle(SYMBOLS)
-    several = published["source"].nunique() > 1
-    for method, rows in published.groupby("method", sort=True):
-        for source, theirs in rows.groupby("source", sort=True):  # each by its own protocol
-            name = f"{method} (published{f', {source}' * several})"
-            _published_points(figure, name, theirs, edge, next(symbols), next(hollow))
+    several, others = published["source"].nunique() > 1, 0
+    taken: set[tuple[str, str]] = set()
+    for (identity, method, source), rows in published.groupby(["method_id", "method", "source"], sort=True):  # each by its own protocol
+        is_picked = picked is None or identity in picked
+        colour, symbol = look_of(str(identity)) if is_picked else (GREY, "circle")
+        if is_picked:
+            symbol = next((one for one in (symbol, *SYMBOLS) if (colour, one) not in taken), symbol)
+            taken.add((colour, symbol))
+        others += not is_picked
+        name = f"{method} (published{f', {source}' * several})" if is_picked else "published, of other methods"
+        _published_points(figure, name, rows, edge, symbol, colour, shows_name=is_picked or others == 1)
     looks = looks_of(sorted(own["method"].astype(str).unique()))
     for method, rows in own.groupby("method", sort=True):  # points of their own, never joined: each has its protocol on hover
         _own_points(figure, str(method), rows, edge, looks[str(method)])
@@ -177,7 +190,7 @@ def _note(figure: go.Figure, text: str, **place: Any) -> None:
     figure.add_annotation(text=text, showarrow=False, **place)
 
 
-def _published_points(figure: go.Figure, name: str, rows: pd.DataFrame, edge: float, symbol: str, colour: str) -> None:
+def _published_points(figure: go.Figure, name: str, rows: pd.DataFrame, edge: float, symbol: str, colour: str, *, shows_name: bool) -> None:
     points = rows.to_dict("records")
     figure.add_scatter(
         x=[place_of(point["epsilon"], edge) for point in points],
@@ -188,6 +201,8 @@ def _published_points(figure: go.Figure, name: str, rows: pd.DataFrame, edge: fl
         customdata=[[_protocol(point)] for point in points],
         hovertemplate="%{customdata[0]}<br>%{y:.4g}<extra></extra>",
         name=name,
+        showlegend=shows_name,
+        legendgroup=name,
     )
 
 

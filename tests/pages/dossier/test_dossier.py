@@ -25,8 +25,7 @@ def test_answers_are_kept_and_counted_and_stand_in_the_file(open_page: OpenPage)
     run = RunStore(here()).list()[0]
     assert len(app.text_area) + len(app.text_input) + len(app.selectbox) >= len(QUESTIONS)
     assert "mu of Gaussian differential privacy" in text_of(app)
-    app.text_area(key=f"dossier_{run.id}_purpose").set_value("Lessons only.")
-    next(button for button in app.button if button.label == "Save the answers").click().run()
+    app.text_area(key=f"dossier_{run.id}_purpose").set_value("Lessons only.").run()
     assert not app.exception
     assert kept_statements(here(), run.id).answers == {"purpose": "Lessons only."}
     assert "Lessons only." in page_of(run.id, "outside")
@@ -35,3 +34,24 @@ def test_answers_are_kept_and_counted_and_stand_in_the_file(open_page: OpenPage)
 
 def registry_questions() -> int:
     return sum(question.registry for question in QUESTIONS.values())
+
+
+def test_two_browsers_keep_each_other_s_answers_and_see_them(open_page: OpenPage) -> None:
+    one, other = open_page("dossier"), open_page("dossier")
+    run = RunStore(here()).list()[0]
+    other.text_area(key=f"dossier_{run.id}_curators").set_value("The clinic").run()
+    one.text_area(key=f"dossier_{run.id}_purpose").set_value("Lessons only.").run()
+    assert kept_statements(here(), run.id).answers == {"purpose": "Lessons only.", "curators": "The clinic"}
+    assert one.text_area(key=f"dossier_{run.id}_curators").value == "The clinic"
+
+
+def test_what_is_refused_is_told_and_stays_as_it_was_typed(open_page: OpenPage) -> None:
+    app = open_page("dossier")
+    run = RunStore(here()).list()[0]
+    field = f"dossier_{run.id}_published"
+    app.text_input(key=field).set_value("tomorrow").run()
+    assert len(app.error) == 1
+    assert app.text_input(key=field).value == "tomorrow"
+    assert kept_statements(here(), run.id).answers == {}
+    app.text_input(key=field).set_value("2026-05-31").run()
+    assert (len(app.error), kept_statements(here(), run.id).answers) == (0, {"published": "2026-05-31"})

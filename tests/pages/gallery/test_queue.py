@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from pages.reading import text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
@@ -45,6 +46,27 @@ def test_a_verdict_leads_to_the_next_sample_and_undo_back(open_page: OpenPage) -
     assert not any("Sample 1" in element.value for element in app.markdown), "no number is told"
     app.button(key="gallery_queue_undo").click().run()
     assert list(kept.of(run)) == [first[0]]
+
+
+def test_nothing_tells_what_to_expect_while_samples_are_judged_blinded(open_page: OpenPage) -> None:
+    run = RunStore(here()).list()[0].id
+    told = "A ratio of 1 says that both lie equally far"
+    app = open_page("gallery", gallery_run=run, gallery_queue="true")
+    assert told in text_of(app)
+    assert "*Suspicion* is" in text_of(app)
+    app.checkbox(key="gallery_blinded").check().run()
+    assert not app.exception
+    assert told not in text_of(app)
+    assert "*Suspicion* is" not in text_of(app)
+    assert "hidden while you judge blinded" in text_of(app)
+
+
+def test_a_link_shows_the_enlarged_sample_and_a_number_that_is_too_large_shows_the_first(open_page: OpenPage) -> None:
+    run = RunStore(here()).list()[0].id
+    assert "Enlarged: sample 7 beside" in text_of(open_page("gallery", gallery_run=run, gallery_sample="7"))
+    app = open_page("gallery", gallery_run=run, gallery_sample="4000")
+    assert not app.exception
+    assert "Enlarged: sample " in text_of(app)
 
 
 def test_planted_controls_stand_unmarked_among_the_samples_and_tell_what_verdicts_are_worth(open_page: OpenPage) -> None:

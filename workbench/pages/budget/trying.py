@@ -28,7 +28,7 @@ def dry_run_section(plan: Plan, prefix: str) -> None:
     seed = int(st.number_input(label, 0, 10_000, 0, key=f"{prefix}dry_seed", bind="query-params", help=about))
     outcome = dry_run.kept_dry_run(workspace, plan, seed)
     if outcome is not None:
-        st.dataframe(frame_of(outcome), hide_index=True, width="stretch")
+        st.dataframe(frame_of(outcome), hide_index=True, width="stretch", alt="What the dry run reached, beside chance and public data")
         st.caption(prose(outcome.caution))
         return
     st.caption(SAYS)

@@ -64,8 +64,8 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     measured = measured_points(pd.concat([load_measured(dataset, name) for name in on_axis(measure)]))
     lines, notes = reference_lines(facts, measure, measured_references(rows) | reference_values(mine, measure))
     title = measure_title(measure, own["features"].unique().tolist())
-    picked = pick(measured, "higher" if measure not in METRICS else METRICS[measure].better, prefix)
-    figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure))
+    picked = pick(measured, printed, "higher" if measure not in METRICS else METRICS[measure].better, prefix)
+    figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure), picked)
     draw_measured(figure, measured, picked)
     alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs, {len(measured)} measured and {len(printed)} published points"
     if own.empty and printed.empty and measured.empty:
@@ -76,14 +76,20 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
         st.caption(prose(note))
 
 
-def pick(measured: pd.DataFrame, better: str, prefix: str) -> list[str] | None:
-    """The methods that the reader wants in colour, beforehand those of the frontier; None where there are few anyway."""
-    names = list(dict.fromkeys(measured["method"])) if len(measured) else []
+def pick(measured: pd.DataFrame, printed: pd.DataFrame, better: str, prefix: str) -> list[str] | None:
+    """The methods that the reader wants in colour, beforehand those of the frontiers; None where there are few anyway.
+
+    What the workbench measured and what papers printed have a frontier each, as their protocols differ.
+    """
+    theirs = printed.assign(method=printed["method_id"])
+    names = list(dict.fromkeys([*measured["method"], *theirs["method"]]))
     if len(names) <= FEW:
         return None
+    default = [name for rows in (measured, theirs) for name in frontier(rows, better)]
     return st.multiselect(
-        "In colour", names, frontier(measured, better), key=f"{prefix}picked", bind="query-params",
-        help=explained("frontier", "By default the methods on the frontier have colours. The others are grey; hover to read them."),
+        "In colour", names, list(dict.fromkeys(default)), key=f"{prefix}picked", bind="query-params",
+        help=explained("frontier", "By default the methods on the frontiers, of what was measured here and of what papers printed, have "
+        "colours. The others are grey; hover to read them."),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from workbench.runs.dossier import QUESTIONS, SECTIONS, kept_statements, state
 from workbench.runs.dossier.questions import LONGEST, Question
-from workbench.ui.actions import attempt
+from workbench.ui.kept_fields import SAVED, kept_field
 from workbench.workspace import Workspace
 
 NEVER_INVENTED = (
@@ -13,28 +13,27 @@ NEVER_INVENTED = (
 
 
 def questions_section(run_id: str, prefix: str) -> None:
-    """The questions by section, each with what was said; saved with one button."""
+    """The questions by section, each with what was said; each answer is kept by itself."""
     kept = kept_statements(Workspace.default(), run_id).answers
     answered = sum(1 for key in QUESTIONS if kept.get(key))
     st.header("What only people know", anchor=False)
     st.progress(answered / len(QUESTIONS), text=f"{answered} of {len(QUESTIONS)} questions have an answer")
-    st.caption(NEVER_INVENTED)
-    with st.form(f"{prefix}form", border=False):
-        given: dict[str, str] = {}
-        for section, title in SECTIONS.items():
-            with st.expander(title):
-                for key, question in QUESTIONS.items():
-                    if question.section == section:
-                        given[key] = _field(question, kept.get(key, ""), f"{prefix}{key}")
-        if st.form_submit_button("Save the answers", key=f"{prefix}save", type="primary"):
-            changed = {key: text for key, text in given.items() if text != kept.get(key, "")}
-            attempt(lambda: state(Workspace.default(), run_id, changed))
+    st.caption(f"{NEVER_INVENTED} {SAVED}")
+    for section, title in SECTIONS.items():
+        with st.expander(title):
+            for name, question in QUESTIONS.items():
+                if question.section == section:
+                    _field(run_id, name, question, kept.get(name, ""), f"{prefix}{name}")
 
 
-def _field(question: Question, kept: str, key: str) -> str:
+def _field(run_id: str, name: str, question: Question, kept: str, key: str) -> None:
+    def save(text: str | None) -> None:
+        state(Workspace.default(), run_id, {name: (text or "").strip()})
+
     if question.choices:
-        index = question.choices.index(kept) if kept in question.choices else None
-        return st.selectbox(question.asks, question.choices, index, key=key, placeholder="not stated") or ""
-    if question.section == "signature":
-        return st.text_input(question.asks, kept, key=key, max_chars=LONGEST, placeholder="not stated").strip()
-    return st.text_area(question.asks, kept, key=key, max_chars=LONGEST, height="content", placeholder="not stated").strip()
+        chosen = kept if kept in question.choices else None
+        kept_field(st.selectbox, question.asks, chosen, key, save, options=question.choices, placeholder="not stated")
+    elif question.section == "signature":
+        kept_field(st.text_input, question.asks, kept, key, save, max_chars=LONGEST, placeholder="not stated")
+    else:
+        kept_field(st.text_area, question.asks, kept, key, save, max_chars=LONGEST, height="content", placeholder="not stated")

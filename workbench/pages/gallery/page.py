@@ -5,17 +5,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from workbench.datasets import DatasetFacts
+from workbench.datasets import Dataset, DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.escaping import prose
-from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE
+from workbench.evaluation import FEATURES, OUTSIDE_GUARANTEE, Neighbours
 from workbench.evaluation.feature_files import feature_name, is_file
 from workbench.evaluation.features import IMAGES
-from workbench.pages.gallery.cards import ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
+from workbench.pages.gallery.cards import BLINDED, ORDERS, PAGE_SIZES, chosen_samples, review_bar, show_page
 from workbench.pages.gallery.copying import copying_numbers, distance_chart, search_results
 from workbench.pages.gallery.queue import queue
 from workbench.pages.gallery.returning import show_returning
 from workbench.pages.gallery.scatter import READ, how_many, scatter, zoom
+from workbench.records import Records
 from workbench.runs.run import Run
 from workbench.runs.samples import SampleSet
 from workbench.runs.samples.imported import imports
@@ -32,6 +33,7 @@ CARDS_SAY = (
     "and the nearest held-out record: 1 for a copy, one half where both are as near. More training than held-out records lift it a little "
     "without any copying: it sorts, it proves nothing."
 )
+HIDDEN = "Cards, distances and the enlarged sample are hidden while you judge blinded: they would tell what to expect."
 PREFIX = "gallery_"
 OWN_NETWORK = "a network of your own"
 OF_OWN = "What a network in a file makes of an image: TorchScript (.pt) or an ExportedProgram (.pt2). Loading a file runs what is in it."
@@ -81,14 +83,6 @@ def draw() -> None:
     verdicts = Verdicts(Workspace.default().verdicts)
     given = verdicts.of(look.samples.owner, look.samples.id)
     review_bar(verdicts, look.samples, given, len(samples), PREFIX)
-    with st.expander("All samples at once, and one enlarged"):
-        shown = f"{PREFIX}{look.samples.owner}_{look.samples.id}_{look.features}_{len(samples)}"  # another set has other numbers
-        clicked = scatter(neighbours, f"{shown}_scatter")
-        begin = int(neighbours.order()[0]) if clicked is None else clicked
-        typed = st.number_input("Sample", 0, len(samples) - 1, begin, key=f"{shown}_zoom_{clicked}")
-        zoom(int(typed), samples, dataset, neighbours)
-        show_returning(int(typed), samples, look.samples, dataset, int(neighbours.indices[int(typed), 0]), PREFIX)
-        st.caption(READ)
     with st.expander("How many samples must I look at?"):
         how_many(given, len(samples), PREFIX)
     wanted = chosen_samples(samples, neighbours, look.facts, look.order, look.classes, look.judged, given)
@@ -98,6 +92,11 @@ def draw() -> None:
     with st.expander("One at a time, by keyboard", key=f"{PREFIX}queue", bind="query-params") as one:
         if one.open:  # its keys are taken only while it is open
             queue(verdicts, look.samples, wanted, samples, dataset, neighbours, look.features)
+    if one.open and st.session_state.get(BLINDED):
+        st.caption(HIDDEN)
+        return
+    with st.expander("All samples at once, and one enlarged"):
+        enlarged(samples, neighbours, look, dataset)
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]
@@ -105,6 +104,21 @@ def draw() -> None:
     show_page(verdicts, look.samples, shown, samples, dataset, neighbours, given, look.attribute)
     with st.expander("Distances of all samples"):
         distance_chart(neighbours, f"{PREFIX}distances")
+
+
+def enlarged(samples: Records, neighbours: Neighbours, look: Look, dataset: Dataset) -> None:
+    """The chart of all samples, and one of them beside its nearest training record: the one that was clicked or typed last."""
+    shown = f"{PREFIX}{look.samples.owner}_{look.samples.id}_{look.features}_{len(samples)}"  # another set has other numbers
+    clicked, key, seen = scatter(neighbours, f"{shown}_scatter"), f"{PREFIX}sample", f"{shown}_clicked"
+    if clicked is not None and clicked != st.session_state.get(seen):
+        st.session_state[key] = clicked
+    st.session_state[seen] = clicked
+    if st.session_state.get(key, 0) >= len(samples):  # of a larger set
+        st.session_state[key] = 0
+    typed = int(st.number_input("Sample", 0, len(samples) - 1, int(neighbours.order()[0]), key=key, bind="query-params"))
+    zoom(typed, samples, dataset, neighbours)
+    show_returning(typed, samples, look.samples, dataset, int(neighbours.indices[typed, 0]), PREFIX)
+    st.caption(READ)
 
 
 def look_choices(finished: list[Run], elsewhere: Sequence[SampleSet]) -> Look:
@@ -158,5 +172,5 @@ def attribute_choice(facts: DatasetFacts) -> str | None:
         return None
     own = ["the class"] if facts.classes else []
     help_text = "The privacy score asks whether a sample and its nearest training record agree in this; each card shows it."
-    chosen = st.selectbox("Attribute", [*own, *facts.attributes], key=f"{PREFIX}attribute", help=help_text)
+    chosen = st.selectbox("Attribute", [*own, *facts.attributes], key=f"{PREFIX}attribute", bind="query-params", help=help_text)
     return None if chosen == "the class" and facts.classes else chosen

@@ -6,8 +6,8 @@ from workbench.escaping import markdown
 from workbench.runs.housekeeping import size_of_run
 from workbench.runs.labels import MOST_NAME, MOST_NOTE, label
 from workbench.runs.run import Run
-from workbench.ui.actions import attempt
 from workbench.ui.formats import memory
+from workbench.ui.kept_fields import SAVED, kept_field
 from workbench.workspace import Workspace
 
 
@@ -20,13 +20,24 @@ def show_labels(run: Run) -> None:
 
 
 def edit_labels(run: Run, prefix: str) -> None:
-    """A form behind a button: what it saves stays in this home."""
-    with st.popover("Label", icon=":material/label:"), st.form(f"{prefix}labels", border=False):
-        name = st.text_input("Name", run.name, max_chars=MOST_NAME, key=f"{prefix}name")
-        tags = st.text_input("Tags", " ".join(run.tags), key=f"{prefix}tags", help="Words of letters, digits, '.', '+', '-' and '_'.")
-        note = st.text_area("Note", run.note, max_chars=MOST_NOTE, key=f"{prefix}note")
-        st.caption("Names, tags and notes stay in this home: no export has them.")
-        if st.form_submit_button("Save", key=f"{prefix}save_labels"):
-            wanted = tags.replace(",", " ").split()
-            gone = [tag for tag in run.tags if tag not in wanted]
-            attempt(lambda: label(Workspace.default(), run.id, name, note, wanted, gone))
+    """Fields behind a button: what they save stays in this home."""
+
+    def tag(text: str) -> None:
+        wanted = text.replace(",", " ").split()
+        label(Workspace.default(), run.id, tags=wanted, untag=[one for one in run.tags if one not in wanted])
+
+    with st.popover("Label", icon=":material/label:"):
+        kept_field(
+            st.text_input,
+            "Name",
+            run.name,
+            f"{prefix}name",
+            lambda text: label(Workspace.default(), run.id, name=text),
+            max_chars=MOST_NAME,
+        )
+        words = "Words of letters, digits, '.', '+', '-' and '_'."
+        kept_field(st.text_input, "Tags", " ".join(run.tags), f"{prefix}tags", tag, help=words)
+        kept_field(
+            st.text_area, "Note", run.note, f"{prefix}note", lambda text: label(Workspace.default(), run.id, note=text), max_chars=MOST_NOTE
+        )
+        st.caption(f"{SAVED} Names, tags and notes stay in this home: no export has them.")

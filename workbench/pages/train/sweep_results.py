@@ -30,7 +30,7 @@ def sweeps_section(prefix: str) -> None:
     key = f"{prefix}choice"
     if st.session_state.get(key) not in known:
         st.session_state.pop(key, None)
-    chosen = st.selectbox("Sweep", list(known), key=key, format_func=lambda one: f"{one} · {known[one].recipe.title}")
+    chosen = st.selectbox("Sweep", list(known), key=key, bind="query-params", format_func=lambda one: f"{one} · {known[one].recipe.title}")
     _watch(known[chosen or next(iter(known))], prefix)
 
 

@@ -11,7 +11,7 @@ from workbench.runs.dossier.values import Dossier
 
 WIDTH, LEFT, RIGHT = 760, 60, 60
 BLUE, VERMILION, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#77848c"
-LINES = {"gdp": (GREY, "6 4"), "rdp": (BLUE, ""), "pld": (GREEN, "2 3")}  # colour and dash by accountant
+LINES = {"gdp": (GREY, "6 4"), "rdp": (VERMILION, ""), "pld": (BLUE, "2 3")}  # colour, as on the pages, and dash by accountant
 
 
 class Mark(NamedTuple):
