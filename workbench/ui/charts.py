@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from textwrap import wrap
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -100,9 +100,10 @@ def utility_chart(
     ticks, edge = epsilon_axis(epsilons)
     several, others = published["source"].nunique() > 1, 0
     taken: set[tuple[str, str]] = set()
-    for (identity, method, source), rows in published.groupby(["method_id", "method", "source"], sort=True):  # each by its own protocol
+    for key, rows in published.groupby(["method_id", "method", "source"], sort=True):  # each by its own protocol
+        identity, method, source = (str(part) for part in cast("tuple[Hashable, Hashable, Hashable]", key))
         is_picked = picked is None or identity in picked
-        colour, symbol = look_of(str(identity)) if is_picked else (GREY, "circle")
+        colour, symbol = look_of(identity) if is_picked else (GREY, "circle")
         if is_picked:
             symbol = next((one for one in (symbol, *SYMBOLS) if (colour, one) not in taken), symbol)
             taken.add((colour, symbol))
