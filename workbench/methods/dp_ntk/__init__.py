@@ -1,4 +1,4 @@
-"""DP-NTK (Yang et al. 2023): noisy means of a random network's gradients by class, and a generator fitted to them."""
+"""DP-NTK (Yang et al. 2024): noisy means of a random network's gradients by class, and a generator fitted to them."""
 
 from workbench.methods.dp_ntk.method import DPNTK, DPNTKConfig
 

@@ -1,4 +1,4 @@
-"""DP-NTK (Yang et al. 2023): noisy means of a random network's gradients by class, and a generator fitted to them.
+"""DP-NTK (Yang et al. 2024): noisy means of a random network's gradients by class, and a generator fitted to them.
 
 What stands for an image is the gradient of a network's output in its weights as they were drawn: the finite features of its neural
 tangent kernel. The network has one hidden layer and sees no image before.
@@ -34,7 +34,7 @@ class DPNTKConfig(EmbeddingConfig):
         return self.width * (facts.dimensions + 1)
 
 
-SOURCE = "Yang et al. 2023 (DP-NTK), Gaussian mechanism"
+SOURCE = "Yang et al. 2024 (DP-NTK), Gaussian mechanism"
 CLAIMED = Preset(
     "The noise multiplier whose claim is epsilon 1 at delta 1e-5, by the analytic Gaussian mechanism; everything else suits the dataset.",
     lambda _facts: {"noise_multiplier": 3.7306},
@@ -47,7 +47,7 @@ class DPNTK(EmbeddingMethod[DPNTKConfig]):
 
     name = "dp-ntk"
     title = "DP-NTK"
-    source = "Yang et al. 2023"
+    source = "Yang et al. 2024"
     Config = DPNTKConfig
     implementation = "workbench.methods.dp_ntk.training"
     presets: ClassVar[dict[str, Preset]] = Method.presets | {"claim-1": CLAIMED}

@@ -86,7 +86,7 @@ def cells_of_columns(facts: DatasetFacts) -> int:
     return sum(sizes_of(facts)[: -1 if facts.num_classes else None]) * max(1, facts.num_classes)
 
 
-SOURCE = "Tab-PE 2026 (arXiv 2606.08259), the analytic Gaussian mechanism over all rounds"
+SOURCE = "Tran et al. 2026 (arXiv 2606.08259), the analytic Gaussian mechanism over all rounds"
 READINGS = {
     "tab-pe": Reading(
         title="Tab-PE",
@@ -121,7 +121,7 @@ class TabPE(GroupedColumns):
 
     name = "tab-pe"
     title = "Private Evolution on tables (Tab-PE)"
-    source = "Tab-PE 2026 (arXiv 2606.08259)"
+    source = "Tran et al. 2026 (arXiv 2606.08259)"
     Config = TabPEConfig
     implementation = "workbench.methods.tab_pe.training"
     presets: ClassVar[dict[str, Preset]] = PRESETS

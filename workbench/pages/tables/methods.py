@@ -9,6 +9,7 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS
 from workbench.marks import MARKS_MEAN, mark, may_leave
+from workbench.published import load_published
 from workbench.recipes.side_by_side import BOUND, CEILING, EPSILON_ZERO, LARGEST, LINE, MEASURES, entry_of, results_of_runs, side_by_side
 from workbench.runs.run import Run
 from workbench.ui import charts
@@ -30,8 +31,7 @@ def methods_over_epsilons(runs: Sequence[Run], name: str, prefix: str) -> None:
     chosen = st.selectbox("Measure", there, format_func=lambda measure: METRICS[measure].title, key=f"{prefix}measure", bind="query-params")
     own = points(results, chosen)
     title = f"{METRICS[chosen].title} ({mark(bool(own['releasable'].all()))})"
-    none = pd.DataFrame(columns=["method", "source", "epsilon", "value"])
-    figure = charts.utility_chart(own, none, lines(results, chosen), title, chosen.startswith("accuracy"))
+    figure = charts.utility_chart(own, load_published("none"), lines(results, chosen), title, chosen.startswith("accuracy"))
     charts.show(figure, f"{title} of evaluated runs on {name} over their bounds", own, f"{prefix}methods")
     named = {measure: METRICS[measure].title for measure in there} | {LINE: "Line", BOUND: "Bound"}
     rows = [{named[name]: value for name, value in row.items()} for row in side_by_side(results)]

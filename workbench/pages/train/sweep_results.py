@@ -9,6 +9,7 @@ import streamlit as st
 from workbench.escaping import markdown
 from workbench.evaluation import METRICS
 from workbench.marks import MARKS_MEAN, mark
+from workbench.published import load_published
 from workbench.recipes.report import Line, ceilings, mean_of, public_models
 from workbench.sweeps import results
 from workbench.sweeps.kept import KeptSweep
@@ -79,8 +80,7 @@ def _picture(own: pd.DataFrame, references: list[charts.ReferenceLine], title: s
     """A panel for each method, or one picture of the only one."""
     if several:
         return multiples.panels_by_method(own, references, title, fraction)
-    none = pd.DataFrame(columns=["method", "source", "epsilon", "value"])
-    return charts.utility_chart(own, none, references, title, fraction)
+    return charts.utility_chart(own, load_published("none"), references, title, fraction)
 
 
 def _points(lines: list[Line]) -> pd.DataFrame:
