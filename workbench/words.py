@@ -47,6 +47,29 @@ WORDS: Mapping[str, str] = {
     "joined method": "`selective-pretraining`: a diffusion model that learns what votes chose, refined by private steps.",
     "public images": "Images that you declare to need no protection: they are used without noise, no bound covers them, and samples may "
     "repeat them.",
+    "gdp": "An accountant by a central limit theorem: an approximation for many steps, which may say too little. It is exact, and a "
+    "bound, for Gaussian releases of all records.",
+    "rdp": "An accountant that bounds the moments of the privacy loss (Renyi differential privacy). An upper bound, looser than PLD.",
+    "pld": "An accountant that composes the distribution of the privacy loss on a grid, rounded upwards. An upper bound, mostly the "
+    "smallest.",
+    "mu": "The number of Gaussian differential privacy: to tell whether a record took part is as hard as to tell a normal distribution "
+    "of mean 0 from one of mean mu, both of deviation 1. Unlike one epsilon it holds at every delta.",
+    "privacy profile": "The smallest epsilon at every delta, as a curve. One epsilon at one delta is a point of it.",
+    "clipping norm": "The length to which each record's gradient or vector is cut. It limits what one record can change.",
+    "noise multiplier": "The standard deviation of the noise over the clipping norm. Larger is more private.",
+    "sampling rate": "The chance of each record to join a batch, each by a coin of its own (Poisson sampling). Smaller is more private "
+    "at equal noise.",
+    "membership inference": "An attack that guesses whether a record was among the training records.",
+    "roc curve": "The true-positive rate of an attack over its false-positive rate, one point a threshold. The area below it (AUC) is 0.5 "
+    "for guessing and 1 for an attack that is always right.",
+    "pac privacy": "A guarantee for records that are drawn at random: it limits by how much samples raise an attacker's chance of "
+    "success, by their mutual information with the records. It protects no single record in the worst case, as differential privacy does.",
+    "mutual information": "How much samples tell of the records on average; 0 where they tell nothing.",
+    "suspicion": "h / (t + h) of a sample, with t and h its distances from the nearest training and the nearest held-out record: 1 for "
+    "a copy, one half where both are as near. It sorts samples and proves nothing.",
+    "privacy score": "The share of samples that a classifier puts into another class than their nearest training record (P3DM). Copies "
+    "score 0. A high score proves nothing.",
+    "kappa": "How far two reviewers agree beyond chance (Cohen): 1 where they always do, 0 where chance would do as well.",
 }
 ALSO: Mapping[str, str] = {  # other names of the same
     "marks": "mark",
@@ -56,6 +79,10 @@ ALSO: Mapping[str, str] = {  # other names of the same
     "neighboring relation": "neighbours",
     "canaries": "canary",
     "seeds": "seed",
+    "gaussian differential privacy": "mu",
+    "poisson sampling": "sampling rate",
+    "auc": "roc curve",
+    "cohen's kappa": "kappa",
 }
 
 

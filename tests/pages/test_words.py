@@ -43,6 +43,8 @@ def test_every_word_that_a_page_explains_is_known() -> None:
 def test_a_word_is_defined_by_each_of_its_names() -> None:
     assert define("upper bound") == define("bound") == WORDS["bound"]
     assert WORDS.keys().isdisjoint(ALSO)
+    assert [word for word in (*WORDS, *ALSO) if word != word.lower()] == [], "`workbench help` looks for small letters"
+    assert set(ALSO.values()) <= WORDS.keys()
     with pytest.raises(WorkbenchError, match=r"Unknown word 'epsilom'. Choose one of: epsilon, delta"):
         define("epsilom")
 
