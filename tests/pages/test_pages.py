@@ -45,12 +45,13 @@ PICTURES: dict[str, set[str]] = {  # what a page has to have of the kinds that n
     "gallery": {"plotly_chart", "image"},
     "claims": {"dataframe"},
 }
+OPENED = {"gallery": {"gallery_all": "true", "gallery_spread": "true"}}  # parts that are drawn once they are open
 OF_RUNS = ("budget", "train", "runs", "gallery", "records")  # pages that show runs, and the example where there are none
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_has_one_first_heading_and_describes_its_pictures(open_page: OpenPage, page: str) -> None:
-    app = open_page(page)
+    app = open_page(page, **OPENED.get(page, {}))
     assert len(app.title) == 1
     assert PICTURES.get(page, set()) <= {element.type for element in elements(app.main)}
     for element in elements(app.main):

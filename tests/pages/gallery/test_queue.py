@@ -51,7 +51,7 @@ def test_a_verdict_leads_to_the_next_sample_and_undo_back(open_page: OpenPage) -
 def test_nothing_tells_what_to_expect_while_samples_are_judged_blinded(open_page: OpenPage) -> None:
     run = RunStore(here()).list()[0].id
     told = "A ratio of 1 says that both lie equally far"
-    app = open_page("gallery", gallery_run=run, gallery_queue="true")
+    app = open_page("gallery", gallery_run=run, gallery_queue="true", gallery_all="true")
     assert told in text_of(app)
     assert "*Suspicion* is" in text_of(app)
     app.checkbox(key="gallery_blinded").check().run()
@@ -63,8 +63,8 @@ def test_nothing_tells_what_to_expect_while_samples_are_judged_blinded(open_page
 
 def test_a_link_shows_the_enlarged_sample_and_a_number_that_is_too_large_shows_the_first(open_page: OpenPage) -> None:
     run = RunStore(here()).list()[0].id
-    assert "Enlarged: sample 7 beside" in text_of(open_page("gallery", gallery_run=run, gallery_sample="7"))
-    app = open_page("gallery", gallery_run=run, gallery_sample="4000")
+    assert "Enlarged: sample 7 beside" in text_of(open_page("gallery", gallery_run=run, gallery_all="true", gallery_sample="7"))
+    app = open_page("gallery", gallery_run=run, gallery_all="true", gallery_sample="4000")
     assert not app.exception
     assert "Enlarged: sample " in text_of(app)
 

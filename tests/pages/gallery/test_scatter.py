@@ -70,7 +70,7 @@ def test_of_a_table_the_columns_that_differ_come_first() -> None:
 
 @pytest.mark.usefixtures("home_with_runs")
 def test_the_gallery_enlarges_a_sample_and_tells_how_many_must_be_seen(open_page: OpenPage) -> None:
-    app = open_page("gallery", gallery_share="5")
+    app = open_page("gallery", gallery_all="true", gallery_share="5")
     said = text_of(app)
     assert not app.exception
     assert "Look at **59 samples**" in said
@@ -90,11 +90,11 @@ def test_a_sample_of_a_diffusion_model_is_shown_coming_back_from_noise(open_page
     sample_set(here(), run.id).records(6)
     neighbours_run(here(), run.id, num_samples=6)
     copying_run(here(), run.id, num_samples=6)
-    app = open_page("gallery", gallery_run=run.id, gallery_returning="true")
+    app = open_page("gallery", gallery_run=run.id, gallery_all="true", gallery_returning="true")
     assert re.search(r"Sample \d noised to 6 time steps, and denoised from each", " ".join(images(app)))
     assert "path from noise is not kept" in text_of(app)
     other = next(run.id for run in RunStore(here()).list() if run.method == "dp-merf")
-    app = open_page("gallery", gallery_run=other, gallery_returning="true")
+    app = open_page("gallery", gallery_run=other, gallery_all="true", gallery_returning="true")
     assert "noised to" not in " ".join(images(app)), "dp-merf has no denoiser"
 
 

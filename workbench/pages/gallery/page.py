@@ -95,15 +95,17 @@ def draw() -> None:
     if one.open and st.session_state.get(BLINDED):
         st.caption(HIDDEN)
         return
-    with st.expander("All samples at once, and one enlarged"):
-        enlarged(samples, neighbours, look, dataset)
+    with st.expander("All samples at once, and one enlarged", key=f"{PREFIX}all", bind="query-params") as every:
+        if every.open:  # thousands of points take a second to send
+            enlarged(samples, neighbours, look, dataset)
     pages = -(-len(wanted) // look.page_size)
     page = st.pagination(pages, key=f"{PREFIX}page", bind="query-params") if pages > 1 else 1
     shown = wanted[(page - 1) * look.page_size : page * look.page_size]
     st.caption(CARDS_SAY)
     show_page(verdicts, look.samples, shown, samples, dataset, neighbours, given, look.attribute)
-    with st.expander("Distances of all samples"):
-        distance_chart(neighbours, f"{PREFIX}distances")
+    with st.expander("Distances of all samples", key=f"{PREFIX}spread", bind="query-params") as spread:
+        if spread.open:
+            distance_chart(neighbours, f"{PREFIX}distances")
 
 
 def enlarged(samples: Records, neighbours: Neighbours, look: Look, dataset: Dataset) -> None:
