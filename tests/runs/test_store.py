@@ -31,6 +31,7 @@ from workbench.locks import locked
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.values import PrivacyValue
+from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.request import Request
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import TRAINING, Run
@@ -317,6 +318,9 @@ def test_runs_are_selected_by_the_registry_as_a_reader_would() -> None:
     assert selected(states=("failed",)) == [2, 0]
     assert selected(tags=("all", "tag2")) == [2]
     assert selected(methods=("dpdm",)) == []
+    assert selected(audited=True) == []
+    store.change(made[1].id, {"done"}, "changed", audit=AuditDesign(num_canaries=10))
+    assert selected(audited=True) == [1]
     assert store.count(Selection(limit=1)) == 4
     facets = store.facets()
     assert (facets.methods, facets.datasets) == ([made[0].method], [made[0].dataset])

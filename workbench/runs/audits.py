@@ -15,6 +15,7 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
+from workbench.runs.selection import Selection
 from workbench.runs.store import RunStore
 from workbench.runs.threads import few_threads
 from workbench.runs.trained import dataset_of, load_state, trained_run
@@ -174,7 +175,7 @@ def kept_audit(workspace: Workspace, run_id: str) -> AuditRecord | None:
 
 def audits(workspace: Workspace) -> list[tuple[Run, AuditRecord]]:
     """All runs whose audit has been measured, newest first."""
-    pairs = ((run, kept_audit(workspace, run.id)) for run in RunStore(workspace).list() if run.audit is not None)
+    pairs = ((run, kept_audit(workspace, run.id)) for run in RunStore(workspace).select(Selection(audited=True)))
     return [(run, record) for run, record in pairs if record is not None]
 
 

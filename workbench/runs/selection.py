@@ -17,13 +17,14 @@ NEWEST = next(iter(SORTS))
 class Selection:
     """Runs whose state, method and dataset are among those named, none letting everything pass, and that have all `tags`.
 
-    At most `limit` of them in the order of `SORTS`; None is all.
+    Those with canaries alone where they are `audited`. At most `limit` of them in the order of `SORTS`; None is all.
     """
 
     states: Sequence[str] = ()
     methods: Sequence[str] = ()
     datasets: Sequence[str] = ()
     tags: Sequence[str] = ()
+    audited: bool = False
     order: str = NEWEST
     limit: int | None = None
 
@@ -31,6 +32,7 @@ class Selection:
         """The condition in SQL with its values; empty where everything passes."""
         named = (("jobs.state", self.states), ("runs.method", self.methods), ("runs.dataset", self.datasets))
         parts = [f"{column} IN ({', '.join('?' * len(values))})" for column, values in named if values]
+        parts += ["runs.audit IS NOT NULL"] * self.audited
         parts += ["EXISTS (SELECT 1 FROM json_each(runs.tags) WHERE value = ?)"] * len(self.tags)
         values = [value for _, names in named for value in names] + list(self.tags)
         return (f"WHERE {' AND '.join(parts)}" if parts else ""), values

@@ -98,7 +98,7 @@ def results_of(run_id: str, samples: str = DEFAULT) -> list[dict[str, Any]]:
 
     Those of a run's own samples are read again only when a file of them has changed, so that a page of a thousand runs does not wait.
     """
-    workspace = Workspace.default()
+    workspace = Workspace.located()  # a page has opened it: a thousand runs need not look again who may read it
     if samples != DEFAULT or is_import(workspace, run_id):
         return kept_results(workspace, run_id, samples)
     folder = RunFolder(workspace, run_id)
