@@ -33,6 +33,7 @@ CANNOT_RUN = {
         "docs/contribute/own-method.md",
         'make test ARGS="tests/claims tests/pages/budget tests/test_flow.py tests/test_site.py"',
     ): "runs the tests, this one included",
+    ("docs/contribute/add-attack.md", "workbench caught --out workbench/claims/caught.json"): "writes into a checkout",
     ("docs/guide/share-pages.md", "ssh -L 8501:127.0.0.1:8501 you@server"): "needs a server",
     ("docs/guide/share-pages.md", "workbench app --address"): "needs an open workbench",
     (
@@ -143,7 +144,11 @@ class Reader:
             self.do(line)
         for block in blocks(document):
             if block.language != "sh":
-                (self.folder / LANGUAGES[block.language][0]).write_text(shorter(document, block.text))
+                file = self.folder / LANGUAGES[block.language][0]
+                before = (
+                    file.read_text() if block.language == "python" and file.exists() else ""
+                )  # a later block goes on from an earlier one
+                file.write_text(before + shorter(document, block.text))
             for line in block.lines():
                 if (document, line) not in CANNOT_RUN:
                     self.do(shorter(document, line))
