@@ -267,12 +267,13 @@ def test_the_class_that_is_served_worst_stands_beside_small_groups(finished: Cal
     run = finished("mst")
     sample_set(here(), run.id).records(60)
     evaluate_run(here(), run.id, 60, metrics=["accuracy_logistic_regression"])
-    assert "The class that is served worst was not measured" in render(dossier_of(here(), run.id, "room"))
+    assert "The class that is served worst is not among the measures here" in render(dossier_of(here(), run.id, "room"))
     evaluate_run(here(), run.id, 60, metrics=["worst_class_logistic_regression"])
     room, outside = dossier_of(here(), run.id, "room"), dossier_of(here(), run.id)
     assert [one.name for one in room.measures] == ["worst_class_logistic_regression"]
     assert "The class that is served worst is among the measures" in render(room)
-    assert "The class that is served worst was not measured" in render(outside), "a private number may not leave"
+    assert (outside.measures, outside.withheld) == ((), 1), "a private number may not leave"
+    assert "The class that is served worst is not among the measures here" in render(outside)
 
 
 def test_answers_are_kept_checked_and_taken_back(finished: Callable[[str], Run], capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,9 @@ TIMING = (
 TUNING = "Choosing among runs by results on private records is not covered by any bound here; the ledger lists every run that was tried."
 UNPROTECTED = "Which records are training records, their number, and the names of classes and attributes"
 WORST_CLASS = "worst_class_logistic_regression"
-NO_WORST_CLASS = f"The class that is served worst was not measured: workbench evaluate RUN --metric {WORST_CLASS} does it."
+NO_WORST_CLASS = (
+    f"The class that is served worst is not among the measures here: workbench evaluate RUN --metric {WORST_CLASS} measures it."
+)
 NO_MEASURE = "No measure of the samples may be released, or none was taken."
 TRUST = "Central: whoever runs this workbench sees the records. What leaves is protected by the bound, and nothing else is."
 
