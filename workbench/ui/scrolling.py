@@ -2,10 +2,18 @@
 
 import streamlit as st
 
+# A dialog that closes gives the focus back to what opened it, and the browser brings that into view: the top comes after it.
 TO_TOP = """
 <script>
-  // {occasion}
-  document.querySelector('[data-testid="stMain"]').scrollTo({{ top: 0, behavior: "instant" }});
+  {{  // {occasion}
+    const main = document.querySelector('[data-testid="stMain"]');
+    const show = times => {{
+      main.scrollTo({{ top: 0, behavior: "instant" }});
+      const left = document.querySelector('[role="dialog"]') ? times : times - 1;
+      if (left > 0) setTimeout(show, 100, left);
+    }};
+    show(6);
+  }}
 </script>
 """
 

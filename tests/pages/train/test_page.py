@@ -56,6 +56,11 @@ def test_a_second_launch_of_an_equal_plan_is_asked_about(open_page: OpenPage, mo
         assert len(RunStore(here()).list()) == before + 1
         assert f"Run {first.id} has this very plan on the same records" in text_of(app)
         assert "the account of 'digits' would stand at epsilon" in text_of(app)
+    app.run()  # as the page does by itself when a run changes its state
+    assert f"Run {first.id} has this very plan on the same records" in text_of(app), "until it is answered"
+    RunStore(here()).change(first.id, {"starting"}, "failed", state="failed")
+    app.run()
+    assert "has this very plan" not in text_of(app), "what has failed and spent nothing is nothing to ask about"
 
 
 @pytest.mark.usefixtures("home_with_runs")

@@ -18,6 +18,8 @@ from workbench.ui.scrolling import to_top
 from workbench.ui.session import loaded_dataset
 from workbench.workspace import Workspace
 
+ASKED = "This plan has been started before"
+
 
 @dataclass(frozen=True)
 class LaunchRequest:
@@ -47,18 +49,23 @@ def launch_button(request: LaunchRequest | None, prefix: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button("Launch", type="primary", key=f"{prefix}launch", icon=":material/play_arrow:", disabled=request is None)
         beside = st.container(width="content")
-    if not pressed or request is None:
-        return
+    question = f"{prefix}question"
     with errors_shown():
-        with beside, st.spinner("Handing the run to the queue …", width="content"):
-            again = request.repeats()
-            run_id = request.launch() if again is None else ""
-        if again is None:
-            go_to_run(run_id, prefix)
-        ask(request, again, prefix)
+        if pressed and request is not None:
+            with beside, st.spinner("Handing the run to the queue …", width="content"):
+                run_id = request.launch() if request.repeats() is None else ""
+            if run_id:
+                go_to_run(run_id, prefix)
+            st.session_state[question] = request
+        if asked := st.session_state.get(question):  # until it is answered: a run that changes its state draws the page anew
+            again = asked.repeats()  # with the account as it stands by then
+            if again is None:
+                del st.session_state[question]
+                return
+            dialog = st.dialog(ASKED, icon=":material/content_copy:", on_dismiss=lambda: st.session_state.pop(question, None))
+            dialog(ask)(asked, again, prefix)
 
 
-@st.dialog("This plan has been started before", icon=":material/content_copy:")
 def ask(request: LaunchRequest, again: Repetition, prefix: str) -> None:
     """Whether to spend once more, over the page; closing it starts nothing."""
     st.markdown(markdown(again.question))
@@ -73,7 +80,8 @@ def ask(request: LaunchRequest, again: Repetition, prefix: str) -> None:
 
 
 def go_to_run(run_id: str, prefix: str) -> NoReturn:
-    """Draw the page anew, with this run at its top."""
+    """Draw the page anew, with this run at its top and no question over it."""
+    st.session_state.pop(f"{prefix}question", None)
     st.session_state[f"{prefix}launched"] = run_id
     st.rerun()
 
