@@ -207,6 +207,14 @@ def test_an_id_alone_names_a_run_in_the_address(open_page: OpenPage) -> None:
     assert not app.exception
 
 
+def test_an_id_alone_may_stand_beside_filters_in_the_address(open_page: OpenPage) -> None:
+    older = RunStore(here()).list()[1]
+    app = open_page("runs", runs_chosen=older.id, runs_method=older.method)
+    assert not app.exception
+    assert app.multiselect(key="runs_chosen").value == [older.id]
+    assert app.multiselect(key="runs_method").value == [older.method]
+
+
 def test_other_samples_are_drawn_by_a_job_as_a_set_of_their_own(open_page: OpenPage) -> None:
     app = open_page("runs")
     run = RunStore(here()).list()[0]

@@ -33,6 +33,8 @@ BOUND: Any = {"bind": "query-params"}
 def draw() -> None:
     """The queue where there is one; the table of runs; one of them, or several side by side."""
     facets = RunStore(Workspace.default()).facets()
+    labels = {named[0]: label_of(*named) for named in facets.named}
+    warn_of_unknown(labels)
     queue_list(PREFIX)
     example_notice(PREFIX)
     *filters, look = st.columns([1, 1, 1, 1, 1, 2])
@@ -50,7 +52,7 @@ def draw() -> None:
         )  # fmt: skip
     else:
         st.info("No run fits these filters." if facets.named else NONE_YET)
-    selected = looked_at(facets, look) or runs[:1]
+    selected = looked_at(labels, look) or runs[:1]
     if len(selected) > 1:
         st.header("Comparison", anchor=False)
         compare_measures(selected)
@@ -94,18 +96,23 @@ def asked_for(facets: Facets, columns: list[Any]) -> Selection:
     )
 
 
-def looked_at(facets: Facets, column: Any) -> list[Run]:
-    """The runs that are picked, or named in the address, by their labels or ids alone; a warning for one that is not known."""
-    known = {named[0]: label_of(*named) for named in facets.named}
-    labels = set(known.values())
+def warn_of_unknown(labels: dict[str, str]) -> None:
+    """Write the ids in the address as labels, which the choice asks for, and warn of a run that is not known.
+
+    It comes before the filters: an address cannot be rewritten once a choice on the page is bound to it.
+    """
     picks = st.query_params.get_all(f"{PREFIX}chosen")
-    if any(one in known for one in picks):
+    if any(one in labels for one in picks):
         named = {name: st.query_params.get_all(name) for name in st.query_params}
-        go_to("runs", named | {f"{PREFIX}chosen": [known.get(one, one) for one in picks]})
-    if gone := [one for one in picks if one not in labels]:
+        go_to("runs", named | {f"{PREFIX}chosen": [labels.get(one, one) for one in picks]})
+    if gone := [one for one in picks if one not in labels.values()]:
         st.warning(f"Unknown in the address: {markdown(', '.join(gone))}. Such a run may have been deleted.")
+
+
+def looked_at(labels: dict[str, str], column: Any) -> list[Run]:
+    """The runs that are picked, or named in the address."""
     chosen = column.multiselect(
-        "Look at one run, or compare several", list(known), key=f"{PREFIX}chosen", placeholder="the first of the list",
-        format_func=lambda run: known[run], **BOUND,
+        "Look at one run, or compare several", list(labels), key=f"{PREFIX}chosen", placeholder="the first of the list",
+        format_func=labels.__getitem__, **BOUND,
     )  # fmt: skip
     return [RunStore(Workspace.default()).get(run) for run in chosen]
