@@ -1,7 +1,8 @@
 """The words on the pages: found from every page, linked by the address, and behind the question marks where they stand."""
 
 import ast
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ PACKAGE = Path(workbench.__file__).parent
 ASKING = ("define", "explained", "explained_all")
 
 
-def asked_words() -> Iterator[str]:
-    """Every word whose meaning a page asks for by name."""
-    for path in (*PACKAGE.glob("ui/**/*.py"), *PACKAGE.glob("pages/**/*.py")):
+def asked_words(folders: Sequence[str] = ("ui", "pages")) -> Iterator[str]:
+    """Every word whose meaning the modules of some folders ask for by name."""
+    for path in itertools.chain.from_iterable(PACKAGE.glob(f"{folder}/**/*.py") for folder in folders):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ASKING:
                 named = node.args if node.func.id == "explained_all" else node.args[:1]
@@ -38,6 +39,11 @@ def test_every_word_that_a_page_explains_is_known() -> None:
     asked = set(asked_words())
     assert {"claim", "bound", "lower bound", "delta", "neighbours", "mark", "ledger"} <= asked
     assert asked <= {*WORDS, *ALSO}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_explains_words_where_they_stand(page: str) -> None:
+    assert list(asked_words([f"pages/{page}"]))
 
 
 def test_a_word_is_defined_by_each_of_its_names() -> None:

@@ -19,6 +19,7 @@ class Page:
 
 
 SHOWS_PRIVATE = "shows_private"  # of a session: whether its visitor may see records and runs
+VISITOR = "visitor"  # of a session: who its visitor is, as the proxy says; empty where nobody says it
 PAGES: dict[str, Page] = {
     "start": Page("Start", "home", "Differentially private diffusion models: learn, budget, train, audit."),
     "budget": Page("Budget", "tune", "What a target epsilon costs, what it buys and what it means, before any record is touched."),

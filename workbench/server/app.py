@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench.escaping import prose
-from workbench.pages import PAGES, SHOWS_PRIVATE, entry
+from workbench.pages import PAGES, SHOWS_PRIVATE, VISITOR, entry
 from workbench.server import start
 from workbench.ui.actions import errors_shown
 from workbench.ui.theme import apply_style, icon, title
@@ -14,6 +14,7 @@ if not start.guarded:
     st.error(start.UNGUARDED)
     st.stop()
 user = st.context.headers.get(start.access.header) if start.access.header else None
+st.session_state[VISITOR] = (user or "").strip()
 is_holder = st.session_state[SHOWS_PRIVATE] = start.access.shows_private(user)
 open_pages = [name for name, known in PAGES.items() if known.public or is_holder]
 page = st.navigation([entry(name, open_pages[0]) for name in open_pages], position="top")

@@ -1,8 +1,11 @@
 """Samples judged one at a time: what comes next, whose verdicts count, undo, and an order that tells nothing."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
+import streamlit as st
 from pages.reading import text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
@@ -13,6 +16,8 @@ from workbench.pages.gallery.queue import KEYS, UNDO_KEY, in_order
 from workbench.runs.controls import CONTROLS, altered_records, planted_controls
 from workbench.runs.store import RunStore
 from workbench.runs.verdicts import JUDGEMENTS, Verdicts
+from workbench.server import start
+from workbench.server.access import Access
 
 OpenPage = Callable[..., AppTest]
 
@@ -46,6 +51,18 @@ def test_a_verdict_leads_to_the_next_sample_and_undo_back(open_page: OpenPage) -
     assert not any("Sample 1" in element.value for element in app.markdown), "no number is told"
     app.button(key="gallery_queue_undo").click().run()
     assert list(kept.of(run)) == [first[0]]
+
+
+def test_where_a_proxy_says_who_looks_verdicts_are_in_that_name(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = "ana@hospital.example"
+    monkeypatch.setattr(start, "access", Access(names=("workbench.example",), header="X-User", holders=(holder,)))
+    monkeypatch.setattr(st, "context", SimpleNamespace(headers={"X-User": holder}))
+    run = RunStore(here()).list()[0].id
+    app = open_page("gallery", gallery_run=run, gallery_queue="true", gallery_reviewer="Ada")
+    assert "gallery_reviewer" not in [field.key for field in app.text_input]
+    app.button(key="gallery_queue_fine").click().run()
+    assert not app.exception
+    assert [one.reviewer for one in Verdicts(here().verdicts).of(run).values()] == [holder]
 
 
 def test_nothing_tells_what_to_expect_while_samples_are_judged_blinded(open_page: OpenPage) -> None:

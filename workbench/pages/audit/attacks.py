@@ -12,6 +12,7 @@ from workbench.runs.memberships import CALIBRATED, SHADOWS, kept_attacks, kept_f
 from workbench.runs.run import Run
 from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 COSTS = {
@@ -40,7 +41,8 @@ def membership_section(run: Run, prefix: str) -> None:
     if not attackable(run):
         return
     names = [*SCORES, *CALIBRATED]
-    score = st.selectbox("Score", names, key="audit_score", bind="query-params", help="The score that tells members from others.")
+    about = explained("membership inference", "The score tells members from others.")
+    score = st.selectbox("Score", names, key="audit_score", bind="query-params", help=about)
     path = kept_file(Workspace.default(), run.id, f"{score}-{SHADOWS}" if score == "lira" else score, 0)
     if not path.exists():
         st.caption(COSTS.get(score, PASSES) + (of_trainings(run, SHADOWS) if score == "lira" else ""))
@@ -52,7 +54,7 @@ def membership_section(run: Run, prefix: str) -> None:
 
 def game_section(run: Run, prefix: str) -> None:
     """How many games, the job that plays them, and what came of all that were played."""
-    st.caption(GAME)
+    st.caption(GAME, help=explained("membership inference"))
     if not attackable(run):
         return
     score, count = st.columns(2)

@@ -14,6 +14,7 @@ from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
 from workbench.ui.jobs import needed_job
 from workbench.ui.session import loaded_for
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 ASKS = (
@@ -62,6 +63,6 @@ def show_found(scan: dict[str, Any], run: Run) -> None:
             f"No cluster of {scan['num_samples']:,} samples lies at a training record. Another draw, or an attack by others, may find one."
         )
     if scan["privacy_score"]:
-        st.markdown("**The collapse test**")
+        st.markdown("**The collapse test**", help=explained("privacy score"))
         st.dataframe(pd.DataFrame(scan["privacy_score"]), hide_index=True, alt="Privacy score by class, beside that of redrawn labels")
         st.caption(COLLAPSE)

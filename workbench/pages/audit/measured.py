@@ -12,6 +12,7 @@ from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
 from workbench.ui.links import clone_link
 from workbench.ui.privacy_charts import OnAxis, numbers_on_axis
+from workbench.ui.words import explained_all
 from workbench.workspace import Workspace
 
 ASKS = (
@@ -30,7 +31,7 @@ COSTS = (
 
 def measured_section(run: Run, prefix: str) -> None:
     """Claim, bound, lower bound and ceiling on one axis; a job where this run has canaries that nobody has scored yet."""
-    st.caption(ASKS)
+    st.caption(ASKS, help=explained_all("canary", "lower bound"))
     own = kept_audit(Workspace.default(), run.id) if run.audit is not None else None
     if run.audit is not None and own is None:
         st.caption(COSTS)

@@ -13,6 +13,7 @@ from workbench.runs.run import Run
 from workbench.ui import charts
 from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
+from workbench.ui.words import explained_all
 from workbench.workspace import Workspace
 
 SAYS = (
@@ -48,7 +49,8 @@ def show_meaning(prefix: str) -> None:
     """The best chance of a right guess over mutual information, for three chances before; the slider's value in words."""
     nats = st.slider("Mutual information, in nats", 0.0, MOST_NATS, 0.5, 0.05, key="audit_mi", bind="query-params")
     chances = "; ".join(f"{prior:g} before: {number(success_probability(nats, prior))} at most after" for prior in PRIORS)
-    st.markdown(f"**What MI says.** At {nats:g} nats, the chance of a right guess is {chances}.")
+    about = explained_all("mutual information", "pac privacy")
+    st.markdown(f"**What MI says.** At {nats:g} nats, the chance of a right guess is {chances}.", help=about)
     grid = np.linspace(0.0, MOST_NATS, POINTS)
     frame = pd.DataFrame({"nats": grid} | {f"{prior:g} before": [success_probability(float(at), prior) for at in grid] for prior in PRIORS})
     figure = charts.empty_figure("Mutual information (nats)", "Best chance of a right guess")

@@ -19,6 +19,7 @@ from workbench.ui.example import example_notice
 from workbench.ui.formats import number
 from workbench.ui.privacy_charts import OnAxis, numbers_on_axis, profile_chart
 from workbench.ui.runs import known_runs, run_choice
+from workbench.ui.words import explained, explained_all
 from workbench.workspace import Workspace
 
 PREFIX = "dossier_"
@@ -50,15 +51,15 @@ def what_is_known(run: Run) -> None:
         shown += [OnAxis("measured, at least", audit.epsilon), OnAxis("ceiling of the audit", audit.ceiling)]
     axis, curve = st.columns(2)
     with axis:
-        st.subheader("On one axis", anchor=False)
+        st.subheader("On one axis", anchor=False, help=explained_all("claim", "bound", "lower bound"))
         numbers_on_axis(shown, f"{PREFIX}axis")
     stages = [PlannedStage.of(stage) for stage in paid_stages(run, Ledger(Workspace.default().ledger))]
     profile = profile_of(dumps(stages), run.delta)
     with curve:
-        st.subheader("The whole privacy profile", anchor=False)
+        st.subheader("The whole privacy profile", anchor=False, help=explained("privacy profile"))
         profile_chart(profile, f"{PREFIX}profile")
     mu = "none" if profile.mu is None else f"{number(profile.mu, 4)} ({profile.mu_is})"
-    st.caption(prose(f"mu of Gaussian differential privacy: {mu}. {profile.mu_reason} {ONE_NUMBER_HIDES}"))
+    st.caption(prose(f"mu of Gaussian differential privacy: {mu}. {profile.mu_reason} {ONE_NUMBER_HIDES}"), help=explained("mu"))
 
 
 @st.cache_data(max_entries=50, show_spinner="Computing the privacy profile …")

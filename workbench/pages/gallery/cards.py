@@ -12,6 +12,7 @@ import streamlit as st
 from workbench.datasets import Dataset, DatasetFacts
 from workbench.escaping import markdown
 from workbench.evaluation import Neighbours
+from workbench.pages import VISITOR
 from workbench.pages.gallery.parts import Picture, neighbour_card, verdict_controls
 from workbench.records import Records, TableKind
 from workbench.runs.samples import DEFAULT, SampleSet, sample_set
@@ -19,9 +20,11 @@ from workbench.runs.verdicts import JUDGEMENTS, LONGEST_NAME, Verdict, Verdicts
 from workbench.ui.actions import errors_shown
 from workbench.ui.formats import number
 from workbench.ui.gallery import class_name
+from workbench.ui.words import explained
 
 ORDERS = {"most suspicious first": "suspicion", "nearest to training first": "distance", "as drawn": "drawn"}
 PAGE_SIZES = (12, 24, 48)
+KEPT_NAME = "It is kept, with the day, beside each verdict that you give."
 BLINDED = "gallery_blinded"  # whether samples are judged without knowing how suspicious they are
 
 
@@ -45,8 +48,8 @@ def chosen_samples(
 
 
 def reviewer_of(prefix: str) -> str:
-    """The reviewer's name, as it was typed; empty where nobody said."""
-    return str(st.session_state.get(f"{prefix}reviewer") or "").strip()
+    """The reviewer's name: who the proxy says is looking, else as it was typed; empty where nobody said."""
+    return str(st.session_state.get(VISITOR) or st.session_state.get(f"{prefix}reviewer") or "").strip()[:LONGEST_NAME]
 
 
 def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict], total: int, prefix: str) -> None:
@@ -54,10 +57,7 @@ def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict],
     counts = Counter(verdict.verdict for verdict in given.values())
     summary = ", ".join(f"{counts[judgement]} {judgement}" for judgement in JUDGEMENTS)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.text_input(
-            "Reviewer", key=f"{prefix}reviewer", bind="query-params", placeholder="reviewer's name", max_chars=LONGEST_NAME, width=220,
-            label_visibility="collapsed", help="It is kept, with the day, beside each verdict that you give.",
-        )  # fmt: skip
+        reviewer_choice(prefix)
         st.progress(len(given) / total if total else 0.0, text=f"{len(given)} of {total:,} samples looked at: {summary}")
         st.button(
             "Undo the last verdict",
@@ -77,7 +77,18 @@ def review_bar(verdicts: Verdicts, chosen: SampleSet, given: dict[int, Verdict],
         if agreement.interval is not None:
             kappa += f" (95 %: {number(agreement.interval[0])} to {number(agreement.interval[1])})"
         both = f"{agreement.first} and {agreement.second} said the same of {agreement.same} of {agreement.both} samples"
-        st.caption(markdown(f"{both}; Cohen's kappa: {kappa}."))
+        st.caption(markdown(f"{both}; Cohen's kappa: {kappa}."), help=explained("kappa"))
+
+
+def reviewer_choice(prefix: str) -> None:
+    """A field for the reviewer's name; nobody gives verdicts in the name of another where a proxy says who is looking."""
+    if st.session_state.get(VISITOR):
+        st.caption(markdown(f"Reviewer: {reviewer_of(prefix)}"), width=220, help=KEPT_NAME)
+        return
+    st.text_input(
+        "Reviewer", key=f"{prefix}reviewer", bind="query-params", placeholder="reviewer's name", max_chars=LONGEST_NAME, width=220,
+        label_visibility="collapsed", help=f"{KEPT_NAME} The address carries it: whoever opens your link writes a name of their own.",
+    )  # fmt: skip
 
 
 def take_back(verdicts: Verdicts, chosen: SampleSet, reviewer: str | None) -> None:

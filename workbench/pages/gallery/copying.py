@@ -16,6 +16,7 @@ from workbench.ui import charts
 from workbench.ui.cards import price_of_samples
 from workbench.ui.formats import number
 from workbench.ui.jobs import needed_job
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 ASKED = (
@@ -51,7 +52,7 @@ def copying_numbers(measured: Sequence[dict[str, Any]], num_samples: int) -> Non
         nearer.metric("Nearer to training than to held-out", number(row["value"]), help=prose(row["note"]))
         nearer.caption(f"Without copying, expect 0.5. {_interval(row)} {PRIVATE} Features: {markdown(row['features'])}.")
     if row := results.get("privacy_score"):
-        score.metric("Privacy score", number(row["value"]), help=prose(row["note"]))
+        score.metric("Privacy score", number(row["value"]), help=explained("privacy score", prose(row["note"])))
         score.caption(f"Share of samples judged unlike their nearest training record; copies score 0. {_interval(row)} {PRIVATE}")
 
 

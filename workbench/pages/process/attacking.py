@@ -27,6 +27,7 @@ from workbench.ui.gallery import picture, sheet
 from workbench.ui.part_page import show_parts
 from workbench.ui.parts import Beside, Chart, Guesses, Part, Words
 from workbench.ui.theme import BLUE, GREEN, GREY, VERMILION
+from workbench.ui.words import explained
 
 TITLE = "You are the attacker"
 LEAD = "Two data sets differ in one record. You see what a run shows: did the record take part?"
@@ -52,10 +53,11 @@ def choose(prefix: str) -> AttackChoices:
     return validated_choices(
         AttackChoices,
         epsilon=epsilon.number_input(
-            "Epsilon of each run", 0.1, 1000.0, 10.0, 5.0, format="%g", key=f"{prefix}epsilon", bind="query-params", on_change=forget
+            "Epsilon of each run", 0.1, 1000.0, 10.0, 5.0, format="%g", key=f"{prefix}epsilon", bind="query-params", on_change=forget,
+            help=explained("epsilon"),
         ),
         seed=seed.number_input("Runs number", 0, 10_000, 0, key=f"{prefix}seed", bind="query-params", on_change=forget),
-    )
+    )  # fmt: skip
 
 
 def show(choices: AttackChoices, prefix: str) -> None:

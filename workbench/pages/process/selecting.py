@@ -11,6 +11,7 @@ from workbench.ui.formats import number
 from workbench.ui.gallery import sheet
 from workbench.ui.parts import Beside, Chart, Frames, Part, Pictures, Words
 from workbench.ui.theme import BLUE, ORANGE
+from workbench.ui.words import explained
 
 TITLE = "A private selection"
 LEAD = "Records vote for public drawings; only noisy votes are published. What do a few rounds of that learn?"
@@ -27,11 +28,12 @@ def choose(prefix: str) -> SelectionChoices:
     return validated_choices(
         SelectionChoices,
         epsilon=epsilon.number_input(
-            "Epsilon of all rounds", 0.05, 100.0, 2.0, 1.0, format="%g", key=f"{prefix}epsilon", bind="query-params"
+            "Epsilon of all rounds", 0.05, 100.0, 2.0, 1.0, format="%g", key=f"{prefix}epsilon", bind="query-params",
+            help=explained("epsilon"),
         ),
         rounds=rounds.number_input("Rounds", 1, 8, 4, key=f"{prefix}rounds", bind="query-params"),
         seed=seed.number_input("Noise number", 0, 10_000, 0, key=f"{prefix}seed", bind="query-params"),
-    )
+    )  # fmt: skip
 
 
 def look(prefix: str, choices: SelectionChoices) -> int:

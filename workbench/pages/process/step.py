@@ -14,6 +14,7 @@ from workbench.ui.formats import number
 from workbench.ui.gallery import sheet
 from workbench.ui.parts import Beside, Chart, Part, Pictures, Words
 from workbench.ui.theme import BLUE, GREY, ORANGE, VERMILION
+from workbench.ui.words import explained
 
 TITLE = "One private step"
 LEAD = "What do clipping and noise do to the gradients of real records, and how far can one record move the result?"
@@ -25,10 +26,13 @@ def choose(prefix: str) -> StepChoices:
     clip, noise, left_out = st.columns(3)
     return validated_choices(
         StepChoices,
-        max_grad_norm=clip.number_input("Clipping norm C", 0.01, 10.0, 1.0, 0.25, format="%g", key=f"{prefix}clip", bind="query-params"),
+        max_grad_norm=clip.number_input(
+            "Clipping norm C", 0.01, 10.0, 1.0, 0.25, format="%g", key=f"{prefix}clip", bind="query-params",
+            help=explained("clipping norm"),
+        ),
         noise_multiplier=noise.number_input(
             "Noise multiplier", 0.1, 20.0, 1.0, 0.25, format="%g", key=f"{prefix}noise", bind="query-params",
-            help="The noise's standard deviation in every direction, over C.",
+            help=explained("noise multiplier", "In every direction."),
         ),
         left_out=left_out.number_input(
             "Record that the neighbor is without", 0, RECORDS - 1, 0, key=f"{prefix}record", bind="query-params"

@@ -13,6 +13,7 @@ from workbench.published import load_published
 from workbench.recipes.side_by_side import BOUND, CEILING, EPSILON_ZERO, LARGEST, LINE, MEASURES, entry_of, results_of_runs, side_by_side
 from workbench.runs.run import Run
 from workbench.ui import charts
+from workbench.ui.words import explained_all
 from workbench.workspace import Workspace
 
 NONE_YET = "No run on {} has been evaluated yet: Evaluate on the Runs page, or `workbench evaluate RUN`, does."
@@ -21,7 +22,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,8px
 
 def methods_over_epsilons(runs: Sequence[Run], name: str, prefix: str) -> None:
     """A picture of one measure of the runs on the table called `name` over their bounds, and all measures as a table."""
-    st.header("Methods over epsilons")
+    st.header("Methods over epsilons", help=explained_all("epsilon 0", "floor", "ceiling"))
     all_results = results_of_runs(Workspace.default(), [run for run in runs if run.plan.facts.name == name]) if runs else []
     results = [result for result in all_results if any(entry_of(result, measure) for measure in MEASURES)]
     if not results:

@@ -19,6 +19,7 @@ from workbench.ui.gallery import show_records
 from workbench.ui.jobs import needed_job
 from workbench.ui.runs import known_runs, run_choice, set_choice, show_cautions
 from workbench.ui.session import loaded_dataset
+from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 PREFIX = "tables_"
@@ -78,9 +79,9 @@ def _rows(chosen: SampleSet, samples: Records) -> None:
     """The first rows, and all of them as files, with what may be done with these."""
     st.header("Rows")
     if chosen.releasable:
-        st.badge("may be released", icon=":material/check:", color="green")
+        st.badge("may be released", icon=":material/check:", color="green", help=explained("mark"))
     else:
-        st.badge("private", icon=":material/lock:", color="red")
+        st.badge("private", icon=":material/lock:", color="red", help=explained("mark"))
     st.caption(markdown(chosen.release_reason))
     show_records(samples, chosen.facts, f"The first rows of {len(samples):,} samples", limit=SHOWN)
     numbers = st.checkbox("Write numbers into the files, not ranges", value=True, key=f"{PREFIX}numbers", help=NUMBERS, bind="query-params")
