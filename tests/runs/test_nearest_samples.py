@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.homes import here
 from support.launchers import Here
 
@@ -50,6 +51,26 @@ def test_unknown_features_and_a_field_of_another_search_are_refused(imported: st
     for request, words in (({"features": "smell"}, "Unknown feature space"), ({"attribute": "smile"}, "attribute")):
         with pytest.raises(WorkbenchError, match=words):
             tasks.begin(here(), "nearest-samples", imported, request)
+
+
+def test_a_command_finds_the_record_that_a_picture_is(imported: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "me.png"
+    Image.fromarray(load("digits").train.records[40, 0]).save(picture)
+
+    def told(*arguments: str) -> tuple[object, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(("find", imported, *arguments))
+        output = capsys.readouterr()
+        return ended.value.code, output.out + output.err
+
+    code, printed = told("--picture", str(picture), "--json")
+    assert code == 0
+    assert json.loads(printed.partition("\nWarning")[0])["nearest"][0] == {"side": "training", "record": 40, "distance": 0.0}
+    assert "No bound covers it" in printed
+    assert told("--known", "age=36") == (2, "Expected rows of a table to look for what is known, got images. Give a picture.\n")
+    assert told() == (2, "Expected either --picture or --known, got neither.\n")
+    assert told("--picture", "nowhere.png")[0] == 2
 
 
 def test_a_command_tells_of_one_record(imported: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "game": "Play the membership game on training losses.",
         "copies": "Tell what samples repeat of the records.",
         "records": "Tell how much samples show of each record.",
+        "find": "Find a person's record by a picture or a row.",
         "record": "Tell how near samples come to one record.",
         "leakage": "Vary one setting and measure what samples show.",
         "removal": "Train again without the most exposed records.",

@@ -106,12 +106,17 @@ Performance = Annotated[
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
     """KEY=VALUE pairs as a dict; a value is JSON where it parses as such, else text."""
+    return {name: _parsed_value(text) for name, text in text_pairs(settings).items()}
+
+
+def text_pairs(settings: list[str] | None) -> dict[str, str]:
+    """KEY=VALUE pairs as a dict of texts."""
     values = {}
     for setting in settings or []:
         name, separator, text = setting.partition("=")
         if not separator or not name:
             raise WorkbenchError(f"Expected KEY=VALUE, got {setting!r}.")
-        values[name] = _parsed_value(text)
+        values[name] = text
     return values
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, RunId, Samples, check_target
+from workbench.cli.options import Features, Json, MeasuredOn, Num, Public, RunId, Samples, check_target, text_pairs
 from workbench.cli.output import describe_value, print_fields, print_json, print_table, short
 from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError
@@ -54,6 +54,35 @@ def records(
     print_table([{name: short(value) for name, value in row.items()} for row in rows[:top]], "The table has no records.")
     if out is not None:
         print(f"Wrote {len(rows)} records to {terminal(out)}.")
+
+
+@app.command()
+def find(
+    run_id: RunId,
+    picture: Annotated[Path | None, typer.Option("--picture", help="A picture file, grey or in colour, of any size.")] = None,
+    known: Annotated[
+        list[str] | None, typer.Option("--known", metavar="COLUMN=VALUE", help="What is known of a row of a table; may be repeated.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many records are listed, the nearest first.", min=1)] = 5,
+    as_json: Json = False,
+) -> None:
+    """Find which of a run's records a picture or a row is, for `workbench record`: training records and held-out ones; private."""
+    from workbench.evaluation.lookup import PRIVATE, like_picture, like_row
+    from workbench.runs.samples import sample_set
+
+    if (picture is None) == (known is None):
+        raise WorkbenchError("Expected either --picture or --known, got " + ("neither." if picture is None else "both."))
+    if picture is not None and not picture.is_file():
+        raise WorkbenchError(f"Expected a picture file, got {terminal(picture)}.")
+    dataset = sample_set(Workspace.default(), run_id).dataset()
+    found = like_row(dataset, text_pairs(known), top) if picture is None else like_picture(dataset, picture.read_bytes(), top)
+    print(f"Warning: {PRIVATE}", file=sys.stderr)
+    matches: list[dict[str, Any]] = [match._asdict() for match in found.nearest]
+    if as_json:
+        print_json({"run": run_id, "equal": found.equal, "releasable": False, "nearest": matches})
+        return
+    print_fields({"run": run_id, "equal records": found.equal})
+    print_table([{name: short(value) for name, value in match.items()} for match in matches], "There are no records.")
 
 
 @app.command()

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TypeVar
 
@@ -114,17 +115,18 @@ def refuse(root: Path, wrong: Sequence[str], expected: str, remedy: str = "Mend 
 
 
 @contextmanager
-def open_image(path: Path) -> Iterator[Image.Image]:
-    """An image of mode L or RGB; whatever Pillow says against it is an `UnusableError` of a few words."""
-    if not path.is_file():
+def open_image(source: Path | BytesIO) -> Iterator[Image.Image]:
+    """An image of mode L or RGB from a file or its content; whatever Pillow says against it is an `UnusableError` of a few words."""
+    if isinstance(source, Path) and not source.is_file():
         raise UnusableError("is no file")
     try:
-        with Image.open(path) as image:
+        with Image.open(source) as image:
             if image.mode not in CHANNELS:
                 raise UnusableError(f"has mode {image.mode}, not grey (L) or colour (RGB)")
             yield image
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise UnusableError(f"cannot be read as an image ({str(error).replace(str(path), path.name)})") from error
+        said = str(error).replace(str(source), source.name) if isinstance(source, Path) else type(error).__name__
+        raise UnusableError(f"cannot be read as an image ({said})") from error
 
 
 def image_shape(path: Path) -> Shape:
@@ -133,9 +135,9 @@ def image_shape(path: Path) -> Shape:
         return CHANNELS[image.mode], image.height, image.width
 
 
-def image_pixels(path: Path) -> np.ndarray:
+def image_pixels(source: Path | BytesIO) -> np.ndarray:
     """uint8 (C, H, W)."""
-    with open_image(path) as image:
+    with open_image(source) as image:
         values = np.asarray(image)  # (H, W) or (H, W, C)
     return values[None] if values.ndim == 2 else np.moveaxis(values, -1, 0)
 

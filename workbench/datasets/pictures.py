@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +17,17 @@ VERSION = 1  # of the way pictures are cut and resized: in the name of a kept fi
 MODES = {1: "L", 3: "RGB"}
 
 
-def picture(path: Path, shape: Shape) -> np.ndarray:
+def picture(source: Path | BytesIO, shape: Shape) -> np.ndarray:
     """uint8 (C, H, W): the largest part around the centre that has the shape's aspect, its areas averaged; luma where C is 1."""
     channels, height, width = shape
     try:
-        with Image.open(path) as image:
+        with Image.open(source) as image:
             across, down = min(image.width, image.height * width / height), min(image.height, image.width * height / width)
             left, top = (image.width - across) / 2, (image.height - down) / 2
             box = (left, top, left + across, top + down)
             part = image.convert(MODES[channels]).resize((width, height), Image.Resampling.BOX, box)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise WorkbenchError(f"Expected a picture in {path}, got {error}; put the original in its place.") from error
+        raise WorkbenchError(f"Expected a picture in {source}, got {error}; put the original in its place.") from error
     values = np.asarray(part)
     return values[None] if channels == 1 else np.moveaxis(values, -1, 0)
 

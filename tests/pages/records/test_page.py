@@ -1,11 +1,13 @@
 """The Records page: private values of every record where a method tells them, beside the measured gap; one record looked for in any run."""
 
 from collections.abc import Callable
+from io import BytesIO
 
 import numpy as np
 import pytest
 from pages.conftest import app_at, train_in_process
 from pages.reading import elements, text_of
+from PIL import Image
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 from support.homes import here
@@ -13,6 +15,7 @@ from support.quick import QUICK
 from support.tables import toy_table
 
 from workbench.datasets import DATASETS, DatasetEntry, load
+from workbench.evaluation.lookup import like_row
 from workbench.jobs.lifecycle import Jobs
 from workbench.pages.records.search import NOT_ATTACKED
 from workbench.runs.exposure import expose_run, kept_exposure
@@ -118,6 +121,35 @@ def test_a_record_of_an_image_run_is_searched_when_asked_and_ranked_among_held_o
     assert not app.exception
     assert "Held-out record" in text_of(app)
     assert f"of {others - 1} held-out records" in text_of(app)
+
+
+def test_a_picture_of_a_record_leads_to_it(open_page: OpenPage) -> None:
+    record = load("digits").held_out.records[12, 0]
+    app = open_page("records", records_run=RunStore(here()).list()[0].id)
+    file = BytesIO()
+    Image.fromarray(record).save(file, "PNG")
+    app.file_uploader(key="records_picture").upload("me.png", file.getvalue(), "image/png").run()
+    assert not app.exception
+    assert "**1** records are equal to it" in text_of(app)
+    app.button(key="records_to_held-out_12").click().run()
+    assert not app.exception
+    assert (app.segmented_control(key="records_side").value, app.number_input(key="records_number").value) == ("held-out", 12)
+    assert "**Held-out record 12**" in text_of(app)
+
+
+def test_what_is_known_of_a_row_leads_to_it_and_stays_out_of_the_address(run: Run) -> None:
+    app = app_at("records")
+    app.query_params["records_view"] = "Am I in there?"
+    app.run()
+    app.multiselect(key="records_known").set_value(["column 1", "class"]).run()
+    known = {name: app.selectbox(key=f"records_known_{name}").value for name in ("column 1", "class")}
+    found = like_row(toy_table(), {name: str(value) for name, value in known.items()})
+    assert f"**{found.equal:,}** records are equal to it" in text_of(app)
+    assert not [name for name in app.query_params if "known" in name]
+    first = found.nearest[0]
+    app.button(key=f"records_to_{first.side}_{first.record}").click().run()
+    assert not app.exception
+    assert f"**{first.side.capitalize()} record {first.record}**" in text_of(app)
 
 
 def test_a_number_beyond_the_records_is_not_taken(open_page: OpenPage) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from workbench.datasets import Dataset
 from workbench.evaluation import FEATURES
 from workbench.evaluation.nearest_samples import NearestSamples, Side
+from workbench.pages.records.finding import find_section
 from workbench.records import Records
 from workbench.runs.memberships import kept_scores
 from workbench.runs.nearest_samples import kept_nearest_samples
@@ -48,6 +49,7 @@ def search_section(run: Run, prefix: str) -> None:
     dataset = chosen.same_records(loaded_for(run))
     if run.audit is not None:
         st.info(AUDITED)
+    find_section(dataset, prefix)
     side, record, space = choices(dataset, prefix)
     records = dataset.train if side == "training" else dataset.held_out
     own, near = st.columns([1, 3])
