@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from support.quick import ALL_METHODS
 
 from workbench.claims import ClaimRow, claim_entries, claims_markdown, claims_table
 from workbench.claims.places import line_of_name, place_of
@@ -61,7 +62,15 @@ def test_every_row_has_its_line_of_code_and_tests_that_exist(rows: dict[str, Cla
             f"Expected the class of {name} to give its name."
         )
         assert place.tests
-        assert all((root / test).is_file() for test in place.tests)
+        for file, _, case in (test.partition("::") for test in place.tests):
+            text = (root / file).read_text()
+            if case:
+                test, _, method = case.removesuffix("]").partition("[")
+                assert f"ALL_METHODS)\ndef {test}(" in text, "a case for every method"
+                assert method in ALL_METHODS
+                assert method == name or name not in METHODS
+            elif name in METHODS:
+                assert f'"{name}"' in text or f"methods.{name.replace('-', '_')}" in text, f"{file} says nothing of {name}."
 
 
 def test_the_line_of_a_method_s_name_is_found_however_its_class_gives_it() -> None:

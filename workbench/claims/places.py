@@ -12,13 +12,17 @@ from workbench.methods import METHODS
 from workbench.methods.base import Method
 
 PACKAGE = Path(__file__).parents[1]
-CLAIMS = "tests/methods/test_claims.py"  # each formula, written out once more
-BOUNDS = "tests/methods/test_mechanism.py"  # what a fit draws, clips and adds, against its stages
+OF_ITS_FOLDER = "tests/methods/test_{}.py"  # the paper's vectors, its formula, the method's own distances
+OF_SEVERAL = {
+    "pearl": "embeddings", "dp_hp": "embeddings", "dp_kernel": "embeddings", "dp_ntk": "embeddings",
+    "dp_cgan": "dp_gan", "dp_lora": "dp_ldm", "nonprivate": "dp_promise", "independent_marginals": "mst",
+}  # fmt: skip
+BOUND = "tests/methods/test_mechanism.py::test_what_happens_is_what_the_stages_state[{}]"  # what a fit draws, clips and adds
 TABLE = "tests/claims/test_table.py"
 
 
 class Place(NamedTuple):
-    """A file of the package, the line in it, and the tests that hold what stands there."""
+    """A file of the package, the line in it, and the tests that hold what stands there: files, or files with a test of one name."""
 
     file: str
     line: int
@@ -38,9 +42,15 @@ def place_of(name: str) -> Place:
         line_number = next((number for number, line in enumerate(lines, 1) if f'"{name}": ' in line), 0)
         if line_number:
             file = f"workbench/{path.relative_to(PACKAGE).as_posix()}"
-            return Place(file, line_number, (CLAIMS, BOUNDS) if "methods" in path.parts else (TABLE,))
+            return Place(file, line_number, tests_of(path.parent.name) if "methods" in path.parts else (TABLE,))
     method = METHODS[name]
-    return Place(f"{method.__module__.replace('.', '/')}.py", line_of_name(method), (BOUNDS,))
+    file = f"{method.__module__.replace('.', '/')}.py"
+    return Place(file, line_of_name(method), tests_of(Path(file).parent.name))
+
+
+def tests_of(folder: str) -> tuple[str, ...]:
+    """The tests of the method in a folder, and the one that holds what its fit does against the stages that its bound is computed from."""
+    return OF_ITS_FOLDER.format(OF_SEVERAL.get(folder, folder)), BOUND.format(folder.replace("_", "-"))
 
 
 def line_of_name(method: type[Method]) -> int:

@@ -4,12 +4,13 @@ import json
 import os
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from support.homes import here
 
 from workbench.datasets import facts
 from workbench.evaluation import METRICS
-from workbench.pages.budget.utility import first_of, is_fraction, measure_title, reference_lines, taker
+from workbench.pages.budget.utility import BARS, bars_note, first_of, is_fraction, measure_title, reference_lines, taker
 from workbench.published import load_published
 from workbench.runs.folder import RunFolder
 from workbench.runs.store import RunStore
@@ -44,6 +45,15 @@ def test_what_is_taken_by_name_alone_says_by_which_command() -> None:
     assert taker("accuracy_cnn", "The Runs page") == taker("fid_published", "The Runs page") == "The Runs page"
     assert "accuracy_semi_supervised takes it" in reference_lines(facts("digits"), "accuracy_semi_supervised", {})[1][0]
     assert "measure of the model" in reference_lines(facts("digits"), "variational_bound", {})[1][0]
+
+
+def test_error_bars_of_each_kind_say_what_they_are() -> None:
+    none = pd.DataFrame({"low": [0.5], "high": [0.5]})
+    some = pd.DataFrame({"low": [0.4], "high": [0.6]})
+    without, with_std = pd.DataFrame({"std": [float("nan"), 0.0]}), pd.DataFrame({"std": [0.01]})
+    assert bars_note(none, none, without) == []
+    assert bars_note(none, some, without) == [f"Error bars: {BARS['measured']}."]
+    assert bars_note(some, none, with_std) == [f"Error bars: {BARS['own']}; {BARS['printed']}."]
 
 
 def test_records_that_look_like_nothing_public_are_said_to() -> None:

@@ -38,6 +38,11 @@ AXES = {name: accountant.label for name, accountant in ACCOUNTANTS.items()} | {"
 FEW = 4  # methods that one chart tells apart in colour
 LEAST_WIDTH = 420
 NAMED = 5  # runs that a note names; the others it counts
+BARS = {
+    "own": "of your runs, the 95 % interval of that one run, over held-out records or draws",
+    "measured": "of our reference runs, the smallest and the largest over seeds",
+    "printed": "of published points, the standard deviation that their source prints",
+}
 NO_OWN = pd.DataFrame(columns=list(OWN_COLUMNS))
 PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
@@ -72,8 +77,20 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
         offer_to_fill(facts.name, mine, request, prefix)
     charts.show(figure, alt, utility_table(own, printed, measured), f"{prefix}utility_chart")
     by_family(measured, lines, title, is_fraction(measure), prefix)
-    for note in [*measured_note(measured), *notes, *absences(facts, dataset, measure, mine, printed, missing)]:
+    about = [*bars_note(own, measured, printed), *measured_note(measured)]
+    for note in [*about, *notes, *absences(facts, dataset, measure, mine, printed, missing)]:
         st.caption(prose(note))
+
+
+def bars_note(own: pd.DataFrame, measured: pd.DataFrame, printed: pd.DataFrame) -> list[str]:
+    """What an error bar means of each kind of points that is there and has some: no two kinds mean the same."""
+    have_bars = {
+        "own": bool((own["high"] > own["low"]).any()),
+        "measured": bool((measured["high"] > measured["low"]).any()),
+        "printed": bool((printed["std"] > 0).any()),
+    }
+    meanings = [BARS[kind] for kind, is_there in have_bars.items() if is_there]
+    return [f"Error bars: {'; '.join(meanings)}."] if meanings else []
 
 
 def pick(measured: pd.DataFrame, printed: pd.DataFrame, better: str, prefix: str) -> list[str] | None:
