@@ -67,6 +67,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
 		|| { echo "$(PYTHON) cannot make environments: its venv module is missing. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --no-compile -q --upgrade pip # a Python's own may be years old, and half as fast
 
 # One stamp per set of extras: it is renewed when the pins change, and the fuller sets renew the smaller ones.
 $(VENV)/.app: $(PINS) | $(BIN)/python

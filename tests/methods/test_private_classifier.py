@@ -165,10 +165,10 @@ def test_shapes_of_any_colour_are_told_apart_at_bound_3_by_what_public_images_ca
     from workbench.evaluation.downstream import cnn
 
     data = shapes()
-    made = make_plan("private-classifier", data.facts, epsilon=3.0, settings={"records": 14_000})
+    made = make_plan("private-classifier", data.facts, epsilon=3.0, settings={"records": 8_000})
     state = fitted(made, data)
     assert made.bound.epsilon <= 3.0
-    samples, method = sample(made, state, 2_000), made.build()
+    samples, method = sample(made, state, 1_500), made.build()
     assert isinstance(method, PrivateClassifier)
     assert (method.classify(state, data.held_out) == data.held_out.labels).mean() > 0.95
     assert (cnn(samples, data.held_out, data, 0) == data.held_out.labels).mean() > 0.7

@@ -269,6 +269,7 @@ class Bench:
         self.checkpoints: dict[At, dict[str, Any]] = {}
         self.log = Log(Changes())
         self.state = self._state()
+        self._tensors: dict[str, tuple[torch.nn.Module, list[torch.Tensor]]] = {}
         self.trained = [parameter for parameter in self._parameters() if parameter.requires_grad]
         self.quiet = quiet_stages(self.method, plan)
         self.setup, self.log = self.log.events, Log(Changes())
@@ -317,8 +318,20 @@ class Bench:
         return self.log.windows()
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
-        self.state.restore({name: part if name == "modules" else copied(part) for name, part in checkpoint.items()})  # modules take copies
+        """As `State.restore` does; values of modules are copied where they stand, which takes a tenth of `load_state_dict`."""
+        with torch.no_grad():
+            for name, values in checkpoint["modules"].items():
+                for tensor, value in zip(self._places(name), values.values(), strict=True):
+                    tensor.copy_(value)
+        self.state.restore({name: {} if name == "modules" else copied(part) for name, part in checkpoint.items()})
         self.state.randomness = self._randomness()
+
+    def _places(self, name: str) -> list[torch.Tensor]:
+        """The tensors of a module, in the order of its `state_dict`."""
+        module = self.state.modules[name]
+        if name not in self._tensors or self._tensors[name][0] is not module:
+            self._tensors[name] = module, list(module.state_dict(keep_vars=True).values())
+        return self._tensors[name][1]
 
     def _begin(self, at: At) -> None:
         """Back to before a step; later stages may have frozen parameters, which no checkpoint knows."""
