@@ -16,6 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -c constraints.txt
 PINS := pyproject.toml constraints.txt
+unexport PYTHONDONTWRITEBYTECODE # pip compiles nothing here: the first process that imports a module does, and the others find it
 
 .DEFAULT_GOAL := help
 .PHONY: help setup app lab docs slides test test-slow check-gpu lint bench lock
