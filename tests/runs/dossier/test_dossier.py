@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import beta
 from support.homes import here
 from support.quick import QUICK
 
@@ -22,15 +24,21 @@ from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.gaussian import gdp_delta
 from workbench.privacy.attacks.tradeoff import dp_tradeoff
 from workbench.privacy.spending.ledger import Ledger
+from workbench.records import ImageKind, Records
+from workbench.records.images import png_data_uri
+from workbench.runs.copies import copies_run
 from workbench.runs.dossier import QUESTIONS, check_dossier, dossier_of, kept_statements, registry_entry, render, state
 from workbench.runs.dossier.html import BEGIN, END, read_dossier
 from workbench.runs.dossier.sections import PARTS
 from workbench.runs.dossier.values import Dossier
 from workbench.runs.finished import evaluate_run, neighbours_run
 from workbench.runs.folder import RunFolder
+from workbench.runs.games import GameRequest, game_run
+from workbench.runs.memberships import kept_scores, membership_run
 from workbench.runs.release import export_run, verify
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
+from workbench.runs.verdicts import Verdicts
 
 Make = Callable[..., Run]
 PlanMaker = Callable[..., Plan]
@@ -261,6 +269,49 @@ def test_what_may_leave_has_no_private_number_and_the_room_has_its_galleries(fin
     assert render(room).count("<img") == 12 * 5
     assert "PRIVATE: DO NOT SHARE" in render(room)
     assert render(dossier_of(here(), run.id)) == render(outside)
+
+
+def test_what_attacks_found_and_the_gallery_follow_from_the_files_of_the_run(train_here: Make, quick_plan: PlanMaker) -> None:
+    """Every number of the room, made again of scores, samples and verdicts that are kept, and of the records."""
+    run = train_here(quick_plan("dp-promise"))
+    kept = sample_set(here(), run.id).records(20)
+    neighbours_run(here(), run.id, num_samples=20)
+    membership_run(here(), run.id, "loss")
+    game = game_run(here(), run.id, GameRequest(games=50))
+    copies_run(here(), run.id, num_samples=20)
+    for sample, verdict in ((3, "fine"), (5, "copied"), (3, "unsure")):
+        Verdicts(here().verdicts).judge(run.id, sample, verdict, reviewer="Ada")
+    room = dossier_of(here(), run.id, "room").room
+    assert room is not None
+    assert (room.verdicts, room.reviewers) == ({"default": {"copied": 1, "unsure": 1}}, ("Ada",))
+
+    said = {finding.name: finding.words for finding in room.findings}
+    [scores] = kept_scores(here(), run.id)
+    pairs = np.subtract.outer(scores.held_out_scores, scores.training_scores)  # small: member
+    auc = float((pairs > 0).mean() + (pairs == 0).mean() / 2)
+    assert said["membership by loss"].startswith(f"AUC {auc:.3f} (")
+    assert f" of {len(scores.training)} members." in said["membership by loss"]
+    assert said["game by loss"].startswith(f"Right in {game.right} of 50 games: advantage {2 * game.right / 50 - 1:.3f} (")
+    ends = [2 * beta.ppf(0.025, game.right, 51 - game.right) - 1, 2 * beta.ppf(0.975, game.right + 1, 50 - game.right) - 1]
+    assert f"({ends[0]:.3f} to {ends[1]:.3f}; 0 is guessing)" in said["game by loss"]
+    assert said["copies in pixels"].startswith("0 training records are repeated"), "two steps teach nothing"
+
+    pixels, digits = ImageKind.of(run.plan.facts.kind).features, load("digits")
+
+    def distances(records: Records) -> np.ndarray:
+        return np.sqrt(((pixels(kept.records)[:, None] - pixels(records.records)[None]).astype(np.float64) ** 2).sum(axis=-1))
+
+    to_training, to_held_out = distances(digits.train), distances(digits.held_out)
+    suspicion = to_held_out.min(axis=1) / (to_training.min(axis=1) + to_held_out.min(axis=1))
+    assert [card.suspicion for card in room.gallery] == pytest.approx(sorted(suspicion, reverse=True)[: len(room.gallery)])
+    for card in room.gallery:
+        nearest = np.argsort(to_training[card.sample], kind="stable")[: len(card.training)]
+        assert card.generated == png_data_uri(kept.records[card.sample])
+        assert card.training == tuple(png_data_uri(digits.train.records[place]) for place in nearest)
+        assert card.distances == pytest.approx(to_training[card.sample, nearest].tolist())
+        assert card.held_out == png_data_uri(digits.held_out.records[to_held_out[card.sample].argmin()])
+        assert card.held_out_distance == pytest.approx(to_held_out[card.sample].min())
+        assert card.verdict == {3: "unsure", 5: "copied"}.get(card.sample, "")
 
 
 def test_the_class_that_is_served_worst_stands_beside_small_groups(finished: Callable[[str], Run]) -> None:
