@@ -115,10 +115,17 @@ def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callabl
     press(app, "train_dataset_draft_left", str(path))
     (left,) = [frame.value for frame in app.dataframe if "order kept" in frame.value.columns]
     assert left["column"].tolist() == ["size", "ill"], "private, and of what stands in the grid"
+    again = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
+    assert any("Confirming makes" in text.value for text in again.markdown), "a reload goes on with the grid"
+    assert any("Nothing is declared yet" in info.value for info in again.info)
     press(app, "train_dataset_confirm", str(path))
+    after = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
+    assert not any("Confirming makes" in text.value for text in after.markdown), "a confirmed draft is forgotten"
     asked = Request.parse(form_text(app))
     assert asked.place.declared == propose(path)
     assert any("position decides" in caption.value for caption in app.caption)
     press(app, "train_dataset_change", str(path))
     assert any("Confirming makes" in text.value for text in app.markdown), "what is declared can be changed in the same grid"
+    press(app, "train_dataset_discard", str(path))
+    assert not any("Confirming makes" in text.value for text in app.markdown)
     assert form_text(open_page("train", **link(asked, "train_"))) == asked.text

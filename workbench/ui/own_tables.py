@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from workbench.datasets.csv_table import BESIDE
-from workbench.datasets.declaration import Rules, TableDeclaration
+from workbench.datasets.declaration import TableDeclaration
 from workbench.datasets.proposal import WARNING
 from workbench.datasets.row_files import text_rows
 from workbench.errors import WorkbenchError
@@ -17,6 +17,7 @@ from workbench.escaping import markdown, prose
 from workbench.evaluation.declared_columns import NOISE, PRIVATE, report
 from workbench.ui.actions import errors_shown
 from workbench.ui.declaration_grid import declaration_from, edited_rows, proposed_rows, rows_of, show_declaration
+from workbench.ui.kept_drafts import Draft, drop_draft, keep_draft, kept_draft
 
 PUBLIC = "What stands here is public: it is in the address, in the request, and in every plan and run that is made with it."
 BEFORE = (
@@ -75,15 +76,20 @@ def show_declared(known: TableDeclaration, beside: str, key: str) -> None:
         together = " and ".join(f"{name} {' or '.join(values)}" for name, values in rule.items())
         st.markdown(f"In no row that is drawn: {markdown(together)}.")
     if st.button("Change", key=f"{key}change", icon=":material/edit:"):
-        st.session_state[f"{key}rows_per_person"] = known.rows_per_person or None
-        open_grid(rows_of(known), [], key, known.never)
+        show_grid(Draft(rows=rows_of(known), never=known.never, rows_per_person=known.rows_per_person or None), key)
+        st.rerun()
 
 
 def draft(path: Path, key: str) -> None:
-    """A proposal in a grid, which stays on this page until it is confirmed."""
+    """A proposal in a grid, which stays here, also through a reload, until it is confirmed or discarded."""
+    if st.session_state.get(f"{key}draft_of") != str(path):
+        st.session_state[f"{key}draft_of"] = str(path)
+        show_grid(kept_draft(path), key)
     if st.button("Propose from the rows", key=f"{key}propose", icon=":material/table_view:"):
         with errors_shown():
-            open_grid(*proposed_rows(path), key)
+            rows, reasons = proposed_rows(path)
+            show_grid(Draft(rows=rows, reasons=reasons), key)
+            st.rerun()
     if not (rows := st.session_state.get(f"{key}draft")):
         return
     st.warning(WARNING)
@@ -94,12 +100,20 @@ def draft(path: Path, key: str) -> None:
     if any(row["person"] for row in changed):
         most_rows = st.number_input("Rows of each person", min_value=1, value=None, step=1, key=f"{key}rows_per_person", help=MOST_ROWS)
     never = st.session_state[f"{key}never"]
+    now = Draft(rows=changed, reasons=st.session_state[f"{key}reasons"], never=never, rows_per_person=most_rows)
+    if now != kept_draft(path):
+        keep_draft(path, now)
     left_of_columns(path, lambda: declaration_from(changed, most_rows, never), f"{key}draft_")
     st.markdown(CONFIRMING)
-    if st.button("Declare all of this public", key=f"{key}confirm", type="primary"):
+    with st.container(horizontal=True):
+        confirms = st.button("Declare all of this public", key=f"{key}confirm", type="primary")
+        discards = st.button("Discard this grid", key=f"{key}discard", icon=":material/delete:")
+    if confirms or discards:
         with errors_shown():
-            st.session_state[f"{key}declared"] = declaration_from(changed, most_rows, never).text
-            st.session_state[f"{key}draft"] = None
+            if confirms:
+                st.session_state[f"{key}declared"] = declaration_from(changed, most_rows, never).text
+            drop_draft(path)
+            show_grid(None, key)
             st.rerun()
 
 
@@ -115,8 +129,10 @@ def left_of_columns(path: Path, declaration: Callable[[], TableDeclaration], key
                 st.caption(markdown(NOISE))
 
 
-def open_grid(rows: list[dict[str, Any]], reasons: list[str], key: str, never: Rules = ()) -> None:
-    """Show these rows in a grid of their own, whatever was changed in the one before; rules stay as they are."""
+def show_grid(draft: Draft | None, key: str) -> None:
+    """Show a draft in a grid of its own, whatever was changed in the one before; none closes the grid."""
     drafts = st.session_state.get(f"{key}drafts", 0) + 1
-    st.session_state.update({f"{key}draft": rows, f"{key}reasons": reasons, f"{key}drafts": drafts, f"{key}never": never})
-    st.rerun()
+    shown = draft or Draft(rows=[])
+    st.session_state.update({f"{key}draft": shown.rows, f"{key}reasons": shown.reasons, f"{key}drafts": drafts, f"{key}never": shown.never})
+    if draft is not None:
+        st.session_state[f"{key}rows_per_person"] = draft.rows_per_person
