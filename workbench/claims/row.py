@@ -33,6 +33,16 @@ def reasons_of(row: ClaimRow) -> list[str]:
     return [reason for reason in (of_claim, row.bound.reason) if reason]
 
 
+def demonstration_of(row: ClaimRow, is_built: bool) -> str:
+    """How anybody sees it on runs of their own: by the attack on the claim, by an audit of a built method; or that there is none."""
+    if row.caught is not None:
+        return f"Demonstration: `workbench caught {row.method}` attacks the claim by many small runs, in minutes."
+    if is_built:
+        audit = f"workbench train {row.method} --dataset DATASET --audit-canaries 200 --wait"
+        return f"Demonstration: `{audit}` measures a lower bound on a run of yours."
+    return "Demonstration: none is built for this row; formula and reasons say how its numbers are computed."
+
+
 class ClaimEntry(Protocol):
     """A paper, or one reading of it, that can be evaluated at one stated setting."""
 

@@ -8,6 +8,9 @@ from pages.reading import text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
+from workbench.claims import claims_table
+from workbench.claims.row import demonstration_of
+from workbench.methods import METHODS
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.store import RunStore
 
@@ -30,8 +33,16 @@ def test_a_row_opens_on_its_reason_its_line_of_code_and_its_test(open_page: Open
     app.selectbox(key="claims_method").select_index(9).run()
     said = text_of(app)
     assert not app.exception
-    for words in ("Formula", "Source", "In the code: workbench/methods/", "held by tests/methods/test"):
+    for words in ("Formula", "Source", "Demonstration: ", "In the code: workbench/methods/", "held by tests/methods/test"):
         assert words in said.replace("\\", "")
+
+
+def test_each_row_says_how_to_see_it_on_runs_of_ones_own() -> None:
+    rows = {row.method: demonstration_of(row, row.method in METHODS) for row in claims_table()}
+    assert "`workbench caught dp-promise`" in rows["dp-promise"]
+    assert "workbench train mst " in rows["mst"]
+    assert "none is built" in rows["chu-dpdm-printed"]
+    assert "none is built" in rows["dpaf"]
 
 
 def test_a_total_under_another_relation_says_so_beside_the_number(open_page: OpenPage) -> None:

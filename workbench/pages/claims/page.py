@@ -3,8 +3,9 @@
 import streamlit as st
 
 from workbench.claims.places import place_of
-from workbench.claims.row import reasons_of
+from workbench.claims.row import demonstration_of, reasons_of
 from workbench.escaping import prose
+from workbench.methods import METHODS
 from workbench.pages import SHOWS_PRIVATE, go_to
 from workbench.pages.claims.ledger import ledger_section
 from workbench.pages.claims.table import audited_methods, caught_at, claim_rows, claims_frame
@@ -44,6 +45,7 @@ def draw() -> None:
         f"Setting: {row.setting}" if row.setting else "",
         f"Why: {' '.join(reasons_of(row))}",
         f"Source: {row.source}",
+        demonstration_of(row, row.method in METHODS),
         place_of(row.method).words,
         f"On the command line: `workbench claims {row.method}`",
     )
