@@ -13,6 +13,7 @@ from workbench.datasets.base import Dataset
 from workbench.datasets.pictures import picture
 from workbench.datasets.resize import resize
 from workbench.errors import WorkbenchError
+from workbench.evaluation import lookup
 from workbench.evaluation.lookup import Match, declared_columns, like_picture, like_row
 from workbench.models.table_columns import rows
 from workbench.records import Records
@@ -26,7 +27,8 @@ def png(values: np.ndarray) -> bytes:
 
 
 @pytest.mark.parametrize("side", ["training", "held-out"])
-def test_a_picture_of_a_record_is_found_at_distance_0(side: str) -> None:
+def test_a_picture_of_a_record_is_found_at_distance_0(side: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "AT_ONCE", 10)
     digits = load("digits")
     records = digits.train if side == "training" else digits.held_out
     found = like_picture(digits, png(records.records[17, 0]))

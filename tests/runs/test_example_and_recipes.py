@@ -26,10 +26,14 @@ from workbench.recipes import lines as recipes
 from workbench.recipes import report as recipe_report
 from workbench.recipes.reproducing import reproduce
 from workbench.runs import finished
+from workbench.runs.audits import audit_of
 from workbench.runs.run import Run
+from workbench.runs.samples import sample_set
 from workbench.runs.store import RunStore
 from workbench.tasks import example, worker
 from workbench.training.state import PerformanceSettings
+
+COPYING = ("nearer_to_training", "privacy_score")
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., A
 def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.register(here(), plan, "digits", example=True))
+    monkeypatch.setattr(example, "_launch", lambda *_: runs.register(here(), plan, "digits", example=True))
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: example.ensure_example(here(), wait_seconds=0), range(4)))
     assert len({run.id for run in found}) == 1
@@ -59,43 +63,50 @@ def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.Monkey
 def test_a_failed_example_is_made_anew(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.register(here(), plan, "digits", example=True))
+    monkeypatch.setattr(example, "_launch", lambda *_: runs.register(here(), plan, "digits", example=True))
     first = example.ensure_example(here(), wait_seconds=0)
     RunStore(here()).change(first.id, {"starting"}, "failed", state="failed")
     assert example.ensure_example(here(), wait_seconds=0).id != first.id
 
 
 @pytest.fixture
-def one_measure() -> Iterator[None]:
-    """`nearer_to_training` alone; afterwards the registry has its order again, which other tests of this process read."""
+def two_measures() -> Iterator[None]:
+    """What tells of copying alone; afterwards the registry has its order again, which other tests of this process read."""
     kept = dict(METRICS)
     METRICS.clear()
-    METRICS["nearer_to_training"] = kept["nearer_to_training"]
+    METRICS.update({name: kept[name] for name in COPYING})
     yield
     METRICS.clear()
     METRICS.update(kept)
 
 
-@pytest.mark.usefixtures("one_measure")
+@pytest.mark.usefixtures("two_measures")
 def test_its_job_makes_and_measures_it_once(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     monkeypatch.setitem(LAUNCHERS, "local", Here())
     on_one_thread = PerformanceSettings(device="cpu", num_threads=1)
     plan = quick_plan()
-    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.launch(here(), plan, "digits", performance=on_one_thread, example=True))
+    options: dict[str, Any] = {"performance": on_one_thread, "example": True}
+    monkeypatch.setattr(example, "_launch", lambda _workspace, audit=None: runs.launch(here(), plan, "digits", audit=audit, **options))
     assert example.is_wanted(here(), [])
     job = example.begin(here())
     assert (job.task, job.owner, job.state, job.error) == ("example", WORKSPACE, "done", None)
-    (run,) = RunStore(here()).list()
-    assert (run.example, run.state) == (True, "done")
-    assert [result["name"] for result in (finished.kept_evaluation(here(), run.id) or {})["results"]] == ["nearer_to_training"]
+    audited, run = RunStore(here()).list()
+    assert (run.example, run.state, run.audit) == (True, "done", None)
+    assert example.find_example(here()) == run
+    found = audit_of(here(), run.plan)
+    assert found is not None
+    assert found.run == audited.id, "the tour's attack has something to show"
+    assert finished.kept_neighbours(here(), run.id, "pixels", len(sample_set(here(), run.id).records())) is not None
+    assert [result["name"] for result in (finished.kept_evaluation(here(), run.id) or {})["results"]] == list(COPYING)
     assert not example.is_wanted(here(), [run])
     assert example.begin(here()).attempt == 2
-    assert [(job.task, job.attempt) for job in Jobs(here()).all()] == [("evaluate", 1), ("train", 1), ("example", 2)]
+    made = [("audit", 1), ("train", 1), ("neighbours", 1), ("evaluate", 1), ("train", 1)]
+    assert [(job.task, job.attempt) for job in Jobs(here()).all()] == [*made, ("example", 2)]
 
 
 def test_its_job_fails_with_it_and_cancels_it(monkeypatch: pytest.MonkeyPatch, quick_plan: Callable[..., Any]) -> None:
     plan = quick_plan()
-    monkeypatch.setattr(example, "_launch", lambda _workspace: runs.launch(here(), plan, "digits", example=True))
+    monkeypatch.setattr(example, "_launch", lambda *_: runs.launch(here(), plan, "digits", example=True))
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     job, stop = example.begin(here()), StopSignal()
     wait = control.wait

@@ -22,6 +22,7 @@ from workbench.models.table_columns import rows
 from workbench.records import ImageKind, Records, TableKind
 
 MOST = 5
+AT_ONCE = 4_096  # images whose distances are taken together
 SOURCE = "the row that is looked for"
 PRIVATE = "Whether somebody is among the records is private, and so is what is found here. No bound covers it."
 
@@ -50,7 +51,8 @@ def like_picture(dataset: Dataset, content: bytes, most: int = MOST) -> Matches:
 
     Raises WorkbenchError for a table, and for what is no picture.
     """
-    if not isinstance(dataset.facts.kind, ImageKind):
+    kind = dataset.facts.kind
+    if not isinstance(kind, ImageKind):
         raise WorkbenchError("Expected images to look for a picture in, got rows of a table. Say what is known of the row, by column.")
     shape = check_shape(dataset.facts.shape)
     try:
@@ -58,11 +60,12 @@ def like_picture(dataset: Dataset, content: bytes, most: int = MOST) -> Matches:
         cut = picture(BytesIO(content), shape)[None]
     except UnusableError as error:
         raise WorkbenchError(f"Expected a picture, grey or in colour: the file {error}.") from error
-    asked = dataset.facts.kind.features(np.concatenate([stretched, cut]))
+    asked = kind.features(np.concatenate([stretched, cut]))
 
     def distances(records: Records) -> np.ndarray:
         """Of each record from the nearer reading, float64 (N,)."""
-        return nearest(dataset.facts.kind.features(records.records), asked)[1][:, 0]
+        parts = [records.records[start : start + AT_ONCE] for start in range(0, len(records), AT_ONCE)]
+        return np.concatenate([nearest(kind.features(part), asked)[1][:, 0] for part in parts])
 
     return _nearest(dataset, distances, most)
 

@@ -1,7 +1,7 @@
-"""A small finished run, so that no page stays empty: marked as an example, made and measured by a task."""
+"""A small finished run, so that no page stays empty: marked as an example, made, measured, searched for copies and audited by a task."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from workbench.errors import WorkbenchError
 from workbench.jobs import control
@@ -9,31 +9,46 @@ from workbench.jobs.heartbeat import StoppedError
 from workbench.jobs.job import WORKSPACE, Job, Terms
 from workbench.locks import locked
 from workbench.runs.run import Run
+from workbench.tasks.auditing import Audit
 from workbench.tasks.background import NICENESS, Background
 from workbench.tasks.base import Report
-from workbench.tasks.measuring import Evaluate
+from workbench.tasks.measuring import Evaluate, Neighbours
 from workbench.workspace import Workspace
+
+if TYPE_CHECKING:
+    from workbench.privacy.attacks.canaries import AuditDesign
 
 EXAMPLE_METHOD, EXAMPLE_DATASET, EXAMPLE_EPSILON = "dp-merf", "digits", 10.0
 EXAMPLE_STEPS = 300
 EXAMPLE_SECONDS = 300.0
+CANARIES = 200
 
 
 class Example(Background):
-    """Makes the example run and measures it, whatever of that is not there yet, by jobs of their own."""
+    """Makes the example run and what the tour looks at, whatever of that is not there yet, by jobs of their own."""
 
     name: ClassVar[str] = "example"
     terms: ClassVar[Terms] = Terms(title="example run", niceness=NICENESS, cpu_share=0)
 
     def carry_out(self, workspace: Workspace, job: Job, report: Report, waited: float) -> None:
-        """A train job, then an evaluation; cancelled, the one at work is cancelled too."""
-        from workbench.runs.finished import kept_evaluation
+        """A train job, an evaluation, a search for neighbours, and an audit of a run of its own; cancelled, the one at work is too."""
+        from workbench.runs.audits import kept_audit
+        from workbench.runs.finished import kept_evaluation, kept_neighbours
+        from workbench.runs.samples import sample_set
 
         run = ensure_example(workspace, wait_seconds=0)
-        _wait(workspace, run.id, lambda share: report(0.3 * share))
+        _wait(workspace, run.id, lambda share: report(0.2 * share))
         if kept_evaluation(workspace, run.id) is None:
             measuring = Evaluate().begin(workspace, run.id, {})
-            _wait(workspace, measuring.id, lambda share: report(0.3 + 0.7 * share))
+            _wait(workspace, measuring.id, lambda share: report(0.2 + 0.4 * share))
+        if kept_neighbours(workspace, run.id, "pixels", len(sample_set(workspace, run.id).records())) is None:
+            searching = Neighbours().begin(workspace, run.id, {})
+            _wait(workspace, searching.id, lambda share: report(0.6 + 0.1 * share))
+        audited = ensure_audited(workspace)
+        _wait(workspace, audited.id, lambda share: report(0.7 + 0.2 * share))
+        if kept_audit(workspace, audited.id) is None:
+            auditing = Audit().begin(workspace, audited.id, {})
+            _wait(workspace, auditing.id, lambda share: report(0.9 + 0.1 * share))
 
 
 EXAMPLE = Example()
@@ -59,10 +74,14 @@ def begin(workspace: Workspace) -> Job:
 
 def find_example(workspace: Workspace) -> Run | None:
     """The example run that is finished or being made, or None."""
+    return next((run for run in _examples(workspace) if run.audit is None), None)
+
+
+def _examples(workspace: Workspace) -> list[Run]:
+    """Examples that are finished or being made, the oldest first."""
     from workbench.runs.store import RunStore
 
-    usable = [run for run in RunStore(workspace).list() if run.example and (run.is_active or run.state == "done")]
-    return usable[-1] if usable else None
+    return [run for run in RunStore(workspace).list()[::-1] if run.example and (run.is_active or run.state == "done")]
 
 
 def ensure_example(workspace: Workspace, wait_seconds: float = EXAMPLE_SECONDS) -> Run:
@@ -77,14 +96,23 @@ def ensure_example(workspace: Workspace, wait_seconds: float = EXAMPLE_SECONDS) 
     return runs.wait(workspace, run.id, timeout_seconds=wait_seconds)
 
 
-def _launch(workspace: Workspace) -> Run:
+def ensure_audited(workspace: Workspace) -> Run:
+    """A run by the example's plan with canaries among its records, begun if there is none: what is measured of it is the third number."""
+    from workbench.privacy.attacks.canaries import AuditDesign
+
+    with locked(workspace.home / "example.lock"):
+        there = next((run for run in _examples(workspace) if run.audit is not None), None)
+        return there or _launch(workspace, AuditDesign(num_canaries=CANARIES))
+
+
+def _launch(workspace: Workspace, audit: "AuditDesign | None" = None) -> Run:
     from workbench import experiment, runs
     from workbench.training.state import PerformanceSettings
 
     dataset = experiment.load(EXAMPLE_DATASET, workspace=workspace)
     plan = experiment.make_plan(EXAMPLE_METHOD, dataset.facts, epsilon=EXAMPLE_EPSILON, settings={"training.steps": EXAMPLE_STEPS})
     one_thread = PerformanceSettings(device="cpu", num_threads=1)  # quick on so small a model, also beside other work
-    return runs.launch(workspace, plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset)
+    return runs.launch(workspace, plan, EXAMPLE_DATASET, performance=one_thread, example=True, loaded=dataset, audit=audit)
 
 
 def _wait(workspace: Workspace, job_id: str, report: Report) -> None:

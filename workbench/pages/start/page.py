@@ -82,7 +82,7 @@ def draw() -> None:
 def looked_at(runs: list[Run]) -> Run | None:
     """The finished run that the tour is on: the example, else the newest of one's own; None where there is none."""
     finished = [run for run in runs if run.state == "done"]
-    return next((run for run in finished if run.example), finished[0] if finished else None)
+    return next((run for run in finished if run.example and run.audit is None), finished[0] if finished else None)
 
 
 def recent_runs(recent: list[Run]) -> None:
