@@ -58,7 +58,7 @@ STATES: dict[str, Callable[[], None]] = {"none": no_run, "one": one_run, "failed
 OF_PREPARED = ("one", "thousand")  # states that begin with the prepared home
 NOT_YET = "Train one on the Train page, then come back."
 EMPTY = {  # what a page says that has nothing to show, and leads to what it can show
-    "start": "No run has finished here yet. The tour is on a small example, made in the background in about a minute.",
+    "start": "No run has finished here yet. The tour is on a small example, made in the background in a minute or two.",
     "train": "Choose a configuration, see what it costs before any record is touched",
     "runs": "No run yet. The Train page starts one.",
     "gallery": f"No run has finished yet. {NOT_YET}",

@@ -90,7 +90,7 @@ def test_its_job_makes_and_measures_it_once(monkeypatch: pytest.MonkeyPatch, qui
     assert example.is_wanted(here(), [])
     job = example.begin(here())
     assert (job.task, job.owner, job.state, job.error) == ("example", WORKSPACE, "done", None)
-    audited, run = RunStore(here()).list()
+    run, audited = RunStore(here()).list()
     assert (run.example, run.state, run.audit) == (True, "done", None)
     assert example.find_example(here()) == run
     found = audit_of(here(), run.plan)
@@ -100,7 +100,7 @@ def test_its_job_makes_and_measures_it_once(monkeypatch: pytest.MonkeyPatch, qui
     assert [result["name"] for result in (finished.kept_evaluation(here(), run.id) or {})["results"]] == list(COPYING)
     assert not example.is_wanted(here(), [run])
     assert example.begin(here()).attempt == 2
-    made = [("audit", 1), ("train", 1), ("neighbours", 1), ("evaluate", 1), ("train", 1)]
+    made = [("neighbours", 1), ("evaluate", 1), ("train", 1), ("audit", 1), ("train", 1)]
     assert [(job.task, job.attempt) for job in Jobs(here()).all()] == [*made, ("example", 2)]
 
 
@@ -121,7 +121,7 @@ def test_its_job_fails_with_it_and_cancels_it(monkeypatch: pytest.MonkeyPatch, q
     (run,) = RunStore(here()).list()
     assert (Jobs(here()).get(job.id).state, run.state) == ("cancelled", "cancelling")
     RunStore(here()).change(run.id, {"cancelling"}, "ended", state="failed", error="No space left.")
-    monkeypatch.setattr(example, "_launch", lambda _workspace: RunStore(here()).get(run.id))
+    monkeypatch.setattr(example, "_launch", lambda *_: RunStore(here()).get(run.id))
     monkeypatch.setitem(LAUNCHERS, "local", Here())
     again = runs.resume(here(), job.id)
     assert (again.state, again.error) == ("failed", f"{run.id} is failed. No space left.")

@@ -31,24 +31,27 @@ class Example(Background):
     terms: ClassVar[Terms] = Terms(title="example run", niceness=NICENESS, cpu_share=0)
 
     def carry_out(self, workspace: Workspace, job: Job, report: Report, waited: float) -> None:
-        """A train job, an evaluation, a search for neighbours, and an audit of a run of its own; cancelled, the one at work is too."""
+        """An audit of a run of its own; then, so that pages open on it as the newest, the example, an evaluation, a search for neighbours.
+
+        Cancelled, the job at work is cancelled too.
+        """
         from workbench.runs.audits import kept_audit
         from workbench.runs.finished import kept_evaluation, kept_neighbours
         from workbench.runs.samples import sample_set
 
-        run = ensure_example(workspace, wait_seconds=0)
-        _wait(workspace, run.id, lambda share: report(0.2 * share))
-        if kept_evaluation(workspace, run.id) is None:
-            measuring = Evaluate().begin(workspace, run.id, {})
-            _wait(workspace, measuring.id, lambda share: report(0.2 + 0.4 * share))
-        if kept_neighbours(workspace, run.id, "pixels", len(sample_set(workspace, run.id).records())) is None:
-            searching = Neighbours().begin(workspace, run.id, {})
-            _wait(workspace, searching.id, lambda share: report(0.6 + 0.1 * share))
         audited = ensure_audited(workspace)
-        _wait(workspace, audited.id, lambda share: report(0.7 + 0.2 * share))
+        _wait(workspace, audited.id, lambda share: report(0.2 * share))
         if kept_audit(workspace, audited.id) is None:
             auditing = Audit().begin(workspace, audited.id, {})
-            _wait(workspace, auditing.id, lambda share: report(0.9 + 0.1 * share))
+            _wait(workspace, auditing.id, lambda share: report(0.2 + 0.1 * share))
+        run = ensure_example(workspace, wait_seconds=0)
+        _wait(workspace, run.id, lambda share: report(0.3 + 0.2 * share))
+        if kept_evaluation(workspace, run.id) is None:
+            measuring = Evaluate().begin(workspace, run.id, {})
+            _wait(workspace, measuring.id, lambda share: report(0.5 + 0.4 * share))
+        if kept_neighbours(workspace, run.id, "pixels", len(sample_set(workspace, run.id).records())) is None:
+            searching = Neighbours().begin(workspace, run.id, {})
+            _wait(workspace, searching.id, lambda share: report(0.9 + 0.1 * share))
 
 
 EXAMPLE = Example()

@@ -11,7 +11,7 @@ from workbench.workspace import Workspace
 
 NEWEST_DONE = 50  # among which one of the reader's own is looked for
 POLL_SECONDS = 4.0  # later than a measurement of the pace, which a reader of the Budget page waits for
-OFFER = "No run has finished here yet. The tour is on a small example, made in the background in about a minute."
+OFFER = "No run has finished here yet. The tour is on a small example, made in the background in a minute or two."
 MAKING = "A small example run is being made, once, so that there is something to look at …"
 
 
