@@ -17,11 +17,21 @@ REACHED = [  # recipe, line, mean accuracy of three seeds, at least
     ("mnist-eps10", "private-evolution, bound 10", 0.975),
     ("frontier", "prior-moments, bound 1", 0.86),
     ("frontier", "prior-moments, bound 10", 0.935),
+    *(("baselines", f"{method}, bound 10", 0.85) for method in ("dp-merf", "pearl", "dp-hp", "dp-kernel", "dp-ntk", "p3gm")),
+    *(("baselines", f"{method}, bound 10", 0.90) for method in ("dp-mepf", "privimage", "dp-feta with its embedding")),
+    ("baselines", "dp-cgan, bound 10", 0.70),
     *(("faces-colour", f"cluster-moments, bound 10: {attribute}", 0.80) for attribute in ATTRIBUTES),
 ]
 MISSED = [  # and by how much: a better result moves its line up
     ("fashion-mnist", "cluster-moments, bound 10", 0.84, 0.01),
     ("leaderboard", "MNIST, bound 10: private-evolution", 0.98, 0.01),
+    ("baselines", "dp-feta, bound 10", 0.90, 0.02),
+    ("baselines", "psg, bound 10", 0.90, 0.15),
+]
+ONE_SEED = [
+    ("baselines-28x28", "MNIST, bound 1: dp-mepf", 0.86),
+    ("baselines-28x28", "Fashion-MNIST, bound 1: dp-mepf", 0.70),
+    ("baselines-28x28", "MNIST, bound 10: dp-ldm", 0.90),
 ]
 
 
@@ -41,6 +51,12 @@ def test_a_bar_that_is_said_to_be_met_is(recipe: str, line: str, bar: float) -> 
     values = accuracies(recipe)[line]
     assert len(values) == 3
     assert fmean(values) >= bar
+
+
+@pytest.mark.parametrize(("recipe", "line", "bar"), ONE_SEED)
+def test_a_bar_of_one_seed_that_is_said_to_be_met_is(recipe: str, line: str, bar: float) -> None:
+    (value,) = accuracies(recipe)[line]
+    assert value >= bar
 
 
 @pytest.mark.parametrize(("recipe", "line", "bar", "within"), MISSED)
