@@ -21,6 +21,8 @@ from workbench.request import Request
 from workbench.runs.public_votes import votes_of
 from workbench.runs.store import RunStore
 from workbench.ui.choices import HOW_TO_CHOOSE
+from workbench.ui.declaration_grid import proposed_rows
+from workbench.ui.kept_drafts import Draft, keep_draft, kept_draft
 from workbench.ui.links import link
 
 CASES: dict[str, dict[str, Any]] = {
@@ -101,6 +103,17 @@ def press(app: AppTest, key: str, path: str) -> None:
     app.button(key=key).click().run()
 
 
+def test_a_draft_of_other_columns_than_the_file_has_is_left_where_it_is(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("size,ill\n" + "".join(f"{number % 30},{'yes' if number % 3 else 'no'}\n" for number in range(90)))
+    keep_draft(path, Draft(rows=proposed_rows(path)[0]))
+    assert any("Confirming makes" in text.value for text in open_page("train", train_dataset=str(path), train_method="mst").markdown)
+    path.write_text(path.read_text().replace("size", "weight"))
+    app = open_page("train", train_dataset=str(path), train_method="mst")
+    assert not app.exception
+    assert not any("Confirming makes" in text.value for text in app.markdown)
+
+
 def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("size,ill\n" + "".join(f"{number % 30},{'yes' if number % 3 else 'no'}\n" for number in range(90)))
@@ -119,6 +132,9 @@ def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callabl
     assert any("Confirming makes" in text.value for text in again.markdown), "a reload goes on with the grid"
     assert any("Nothing is declared yet" in info.value for info in again.info)
     press(app, "train_dataset_confirm", str(path))
+    again.selectbox(key="train_dataset").options.append(str(path))
+    again.run()
+    assert kept_draft(path) is None, "another browser, in which nothing was changed, does not bring it back"
     after = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
     assert not any("Confirming makes" in text.value for text in after.markdown), "a confirmed draft is forgotten"
     asked = Request.parse(form_text(app))

@@ -59,7 +59,7 @@ def like_picture(dataset: Dataset, content: bytes, most: int = MOST) -> Matches:
         stretched = resize(image_pixels(BytesIO(content))[None], shape)
         cut = picture(BytesIO(content), shape)[None]
     except UnusableError as error:
-        raise WorkbenchError(f"Expected a picture, grey or in colour: the file {error}.") from error
+        raise WorkbenchError(f"Expected a picture, grey or in colour without transparency: the file {error}. Save it as one.") from error
     asked = kind.features(np.concatenate([stretched, cut]))
 
     def distances(records: Records) -> np.ndarray:

@@ -1,7 +1,7 @@
 """What is declared public of the user's own table: proposed from its rows, changed by the user, and public once they say so."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,9 @@ def declared_choice(path: str, key: str, **common: Any) -> str | None:
     place = Path(path).expanduser()
     beside = place.with_suffix(BESIDE)
     with ending_the_page():
-        deque(text_rows(place)[1], maxlen=0)
-    draft(place, key)
+        header, rows = text_rows(place)
+        deque(rows, maxlen=0)
+    draft(place, header, key)
     above = st.container()
     with st.expander("The declaration as text"):
         placeholder = f"empty: {beside.name} beside the file"
@@ -80,11 +81,12 @@ def show_declared(known: TableDeclaration, beside: str, key: str) -> None:
         st.rerun()
 
 
-def draft(path: Path, key: str) -> None:
+def draft(path: Path, header: Sequence[str], key: str) -> None:
     """A proposal in a grid, which stays here, also through a reload, until it is confirmed or discarded."""
     if st.session_state.get(f"{key}draft_of") != str(path):
         st.session_state[f"{key}draft_of"] = str(path)
-        show_grid(kept_draft(path), key)
+        kept = kept_draft(path)
+        show_grid(kept if kept and {row["column"] for row in kept.rows} <= {*header} else None, key)
     if st.button("Propose from the rows", key=f"{key}propose", icon=":material/table_view:"):
         with errors_shown():
             rows, reasons = proposed_rows(path)
@@ -101,13 +103,16 @@ def draft(path: Path, key: str) -> None:
         most_rows = st.number_input("Rows of each person", min_value=1, value=None, step=1, key=f"{key}rows_per_person", help=MOST_ROWS)
     never = st.session_state[f"{key}never"]
     now = Draft(rows=changed, reasons=st.session_state[f"{key}reasons"], never=never, rows_per_person=most_rows)
-    if now != kept_draft(path):
-        keep_draft(path, now)
+    if now != st.session_state.get(f"{key}kept_draft"):  # what another browser keeps is overwritten by a change alone
+        with errors_shown():
+            keep_draft(path, now)
+            st.session_state[f"{key}kept_draft"] = now
     left_of_columns(path, lambda: declaration_from(changed, most_rows, never), f"{key}draft_")
     st.markdown(CONFIRMING)
     with st.container(horizontal=True):
         confirms = st.button("Declare all of this public", key=f"{key}confirm", type="primary")
-        discards = st.button("Discard this grid", key=f"{key}discard", icon=":material/delete:")
+        with st.popover("Discard this grid", icon=":material/delete:"):
+            discards = st.button("Discard it, with all that was changed", key=f"{key}discard")
     if confirms or discards:
         with errors_shown():
             if confirms:
@@ -133,6 +138,7 @@ def show_grid(draft: Draft | None, key: str) -> None:
     """Show a draft in a grid of its own, whatever was changed in the one before; none closes the grid."""
     drafts = st.session_state.get(f"{key}drafts", 0) + 1
     shown = draft or Draft(rows=[])
+    st.session_state.pop(f"{key}kept_draft", None)
     st.session_state.update({f"{key}draft": shown.rows, f"{key}reasons": shown.reasons, f"{key}drafts": drafts, f"{key}never": shown.never})
     if draft is not None:
         st.session_state[f"{key}rows_per_person"] = draft.rows_per_person
