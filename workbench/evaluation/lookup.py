@@ -23,7 +23,6 @@ from workbench.records import ImageKind, Records, TableKind
 
 MOST = 5
 AT_ONCE = 4_096  # images whose distances are taken together
-SOURCE = "the row that is looked for"
 PRIVATE = "Whether somebody is among the records is private, and so is what is found here. No bound covers it."
 
 
@@ -87,13 +86,22 @@ def like_row(dataset: Dataset, known: Mapping[str, str], most: int = MOST) -> Ma
     declared = declared_columns(dataset)
     places = {column.name: place for place, column in enumerate(declared)}
     columns = [choose(name, places, "column") for name in known]
-    values = [declared[place].category_numbers([text], SOURCE, 1)[0] for place, text in zip(columns, known.values(), strict=True)]
+    values = [_place_of(text, declared[place]) for place, text in zip(columns, known.values(), strict=True)]
 
     def distances(records: Records) -> np.ndarray:
         """In how many known columns each row differs, (N,)."""
         return (rows(dataset.facts, records)[:, columns] != values).sum(axis=1)
 
     return _nearest(dataset, distances, most)
+
+
+def _place_of(text: str, column: DeclaredColumn) -> int:
+    """The number of the category that a text is, or in whose range it lies."""
+    try:
+        return int(column.category_numbers([text], "what is known")[0])
+    except WorkbenchError:  # which speaks of a file whose cells are private; here the reader has typed it
+        categories = {name: place for place, name in enumerate(column.column.categories)}
+        return choose(text, categories, f"value of {column.name}")
 
 
 def _nearest(dataset: Dataset, distances: Callable[[Records], np.ndarray], most: int) -> Matches:
