@@ -117,6 +117,19 @@ def test_a_slow_test_without_dependencies_depends_on_the_part_it_mirrors(tmp_pat
     assert slow_tier.digest(tmp_path, ["workbench/privacy/**"]) != before
 
 
+def test_a_file_that_is_left_out_does_not_count_and_must_be_there(checkout: pytest.Pytester) -> None:
+    write(checkout.path / "workbench/example.py", "x = 1")
+    both = TEST.replace('"workbench/thing.py"', '"workbench/*.py", "!workbench/example.py"')
+    write(checkout.path / "tests/test_thing.py", both)
+    assert outcomes(checkout) == {"passed": 1}
+    write(checkout.path / "workbench/example.py", "x = 2")
+    assert outcomes(checkout) == {"skipped": 1}
+    write(checkout.path / "workbench/thing.py", MODULE.replace("2 * x", "3 * x"))
+    assert outcomes(checkout) == {"passed": 1}
+    write(checkout.path / "tests/test_thing.py", both.replace("!workbench/example.py", "!workbench/nothing.py"))
+    assert checkout.runpytest_inprocess().ret == pytest.ExitCode.USAGE_ERROR
+
+
 def test_figures_of_long_runs_stand_while_plans_and_short_run_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from support import long_runs
 

@@ -31,7 +31,14 @@ from workbench.runs.store import RunStore
 from workbench.training.state import PerformanceSettings, load_saved
 
 DEPENDS = [
-    *("workbench/jobs/**", "workbench/tasks/**", "workbench/privacy/spending/**", "workbench/sqlite.py", "workbench/files.py"),
+    *(
+        "workbench/jobs/**",
+        "workbench/tasks/**",
+        "!workbench/tasks/example.py",
+        "workbench/privacy/spending/**",
+        "workbench/sqlite.py",
+        "workbench/files.py",
+    ),
     *("workbench/runs/fitting.py", "workbench/runs/account.py", "workbench/runs/launching.py", "workbench/runs/folder.py"),
     *("workbench/training/checkpoints.py", "workbench/training/checkpoint_files.py", "tests/support/appointments/**"),
 ]

@@ -25,7 +25,7 @@ from workbench.training.state import PerformanceSettings, load_saved
 
 DEPENDS = [
     "workbench/jobs/**",
-    "workbench/tasks/**",
+    *("workbench/tasks/**", "!workbench/tasks/example.py"),
     "workbench/runs/fitting.py",
     "workbench/runs/account.py",
     "tests/support/clusters/**",

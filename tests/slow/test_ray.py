@@ -21,7 +21,14 @@ from workbench.runs.run import Run
 from workbench.runs.store import RunStore
 
 DEPENDS = [
-    *("workbench/jobs/**", "workbench/tasks/**", "workbench/sweeps/**", "workbench/privacy/spending/**", "tests/support/clusters/**"),
+    *(
+        "workbench/jobs/**",
+        "workbench/tasks/**",
+        "!workbench/tasks/example.py",
+        "workbench/sweeps/**",
+        "workbench/privacy/spending/**",
+        "tests/support/clusters/**",
+    ),
     *("workbench/runs/fitting.py", "workbench/runs/account.py", "workbench/runs/launching.py", "workbench/runs/folder.py"),
 ]
 

@@ -1,10 +1,11 @@
 """The slow tier: full-size tests that are run once per state of the code they depend on, and keep a record of what they found.
 
 A slow test says what it depends on: `@pytest.mark.slow(depends=["workbench/methods/dp_merf/*", "workbench/training/**"])`,
-patterns from the root of the checkout; without them it depends on the package that its folder mirrors. `{method}` in a pattern is the
-folder of the method that the test is of, and in turn those of the methods which that one imports from. When it passes, a record
-goes to docs/slow-tests.json (and, to be read, docs/slow-tests.md). As long as nothing it depends on changes, the record stands
-and the test is skipped, so an interrupted tier goes on where it stopped; `--rerun` runs it all the same.
+patterns from the root of the checkout, of which one that begins with `!` leaves files out; without them it depends on the package
+that its folder mirrors. `{method}` in a pattern is the folder of the method that the test is of, and in turn those of the methods
+which that one imports from. When it passes, a record goes to docs/slow-tests.json (and, to be read, docs/slow-tests.md). As long as
+nothing it depends on changes, the record stands and the test is skipped, so an interrupted tier goes on where it stopped; `--rerun`
+runs it all the same.
 
 A test of long runs says which: `@pytest.mark.slow(depends=[...], trains=("digits", "dp-merf"))`, a recipe and a method. Its record
 stands too while the plans of these lines are equal and the method's seeded short run gives the same weights, samples and measures to
@@ -112,7 +113,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Refuse a session in which a slow test depends on files that are not there, also where the slow tier is not run."""
     slow = [item for item in items if item.get_closest_marker("slow") is not None]
     for pattern in {pattern for item in slow for pattern in patterns_of(item)}:
-        matching(config.rootpath, pattern)
+        matching(config.rootpath, pattern.removeprefix("!"))
 
 
 @pytest.fixture
@@ -269,9 +270,11 @@ def mirrored(root: Path, test: Path) -> list[str]:
 
 
 def digest(root: Path, patterns: Sequence[str]) -> str:
-    """SHA-256 (hex) of the files that match any of `patterns`."""
+    """SHA-256 (hex) of the files that match any of `patterns`, without those that a pattern after `!` leaves out."""
     total = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in matching(root, pattern)}):
+    left_out = {path for pattern in patterns if pattern.startswith("!") for path in matching(root, pattern[1:])}
+    counted = {path for pattern in patterns if not pattern.startswith("!") for path in matching(root, pattern)}
+    for path in sorted(counted - left_out):
         total.update(f"{path.relative_to(root)}\n".encode())
         total.update(hashlib.sha256(meaning(path)).digest())
     return total.hexdigest()
