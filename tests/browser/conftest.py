@@ -166,9 +166,9 @@ def printed_address(log: Path, process: subprocess.Popen, seconds: float = 60.0)
     raise AssertionError(f"The app printed no address within {seconds} s:\n{log.read_text()}")
 
 
-def end_workers(home: Path) -> None:
-    """End the workers whose home lies under `home`."""
+def end_workers(home: Path, but: str = "no such word") -> None:
+    """End the processes whose home lies under `home`, but for those that have the words `but` in their command."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get("WORKBENCH_HOME", "").startswith(str(home)):
+            if process.environ().get("WORKBENCH_HOME", "").startswith(str(home)) and but not in " ".join(process.cmdline()):
                 process.kill()

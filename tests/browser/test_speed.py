@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -116,13 +117,18 @@ def test_a_change_of_page_and_a_widgets_answer(opened: tuple[Page, str, int], fi
 @pytest.mark.slow(depends=DEPENDS)
 def test_memory_stays_as_it_is_over_interactions(opened: tuple[Page, str, int], figures: dict[str, Any]) -> None:
     page, address, pid = opened
-    page.goto(f"{address}/process")
+    page.goto(f"{address}/runs")
     settled(page, time.perf_counter())
     server, sizes = psutil.Process(pid), []
     slider = page.get_by_role("slider", name="Time step t")
-    for turn in range(INTERACTIONS):
-        timed(page, partial(slider.press, ("ArrowRight", "ArrowLeft")[turn // 5 % 2]))
+    names = cycle([*CHANGES, *["slider"] * len(CHANGES)])  # every page in turn, and a slider as often
+    while len(sizes) < INTERACTIONS:
+        name = next(names)
+        if name == "slider" and not slider.count():
+            timed(page, page.get_by_role("link", name="Process", exact=True).first.click)
+        one = page.get_by_role("link", name=name, exact=True).first
+        timed(page, partial(slider.press, ("ArrowRight", "ArrowLeft")[len(sizes) // 5 % 2]) if name == "slider" else one.click)
         sizes.append(server.memory_info().rss)
     before, after = median(sizes[SETTLING : SETTLING + 50]), median(sizes[-50:])
-    figures |= {"interactions": INTERACTIONS, "MiB before": round(before / 2**20), "MiB after": round(after / 2**20)}
+    figures |= {"interactions": INTERACTIONS, "pages": len(CHANGES), "MiB before": round(before / 2**20), "MiB after": round(after / 2**20)}
     assert after <= GROWTH * before

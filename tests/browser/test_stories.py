@@ -1,6 +1,6 @@
 """Three people and what befalls them, in a real browser: a lecturer, a tuner, an auditor; an app that dies; a link that is shared.
 
-What is short runs with every suite, beside test_main_job.py; the long forms of the tuner's and the auditor's way are slow tests.
+What is short runs with every suite, beside test_main_job.py; the long forms of all five are slow tests.
 """
 
 import os
@@ -10,14 +10,16 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from browser.conftest import ROOT, let_in, search_neighbours
-from browser.test_accessibility import DEPENDS
+from browser.conftest import ROOT, end_workers, let_in, search_neighbours
+from browser.test_accessibility import DEPENDS, PAGES
 from browser.test_layout import SETTLED
 from browser.test_main_job import LINK
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from workbench.pages.process.panels import PANELS
 from workbench.runs.dossier import QUESTIONS, SECTIONS
 from workbench.runs.store import RunStore
 from workbench.workspace import Workspace
@@ -195,3 +197,74 @@ def test_an_auditor_judges_by_keyboard_attacks_and_takes_a_dossier(page: Page, s
     assert verified(export, outside) == 0
     outside.write_text(outside.read_text().replace("Ada Lovelace", "Eve"))
     assert verified(export, outside) == 1
+
+
+@pytest.mark.slow(depends=DEPENDS)
+def test_a_lecturer_shows_every_panel_and_takes_each_along(browser: Browser, page: Page, server: str, tmp_path: Path) -> None:
+    without = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
+    page.goto(f"{server}/process")
+    for name, panel in PANELS.items():
+        page.get_by_role("radio", name=panel.title).or_(page.get_by_role("button", name=panel.title)).first.click()
+        expect(page.get_by_text(panel.lead)).to_be_visible()
+        file = downloaded(page, "This panel as a file", tmp_path)
+        assert file.name == f"{name}.html"
+        other = without.new_page()
+        broken: list[str] = []
+        other.on("pageerror", lambda error, broken=broken: broken.append(str(error)))
+        other.goto(file.as_uri())
+        expect(other.get_by_role("heading", name=panel.title)).to_be_visible()
+        expect(other.locator("img, .main-svg").first).to_be_visible()
+        assert broken == []
+    without.close()
+
+
+@pytest.mark.slow(depends=DEPENDS)
+def test_a_run_outlives_its_worker_and_its_app_and_ends_at_the_planned_bound(browser: Browser, start_app: StartApp, home: Path) -> None:
+    pages = browser.new_context(viewport={"width": 1400, "height": 1000})
+    pages.set_default_timeout(120_000)
+    with start_app() as (address, process):
+        page = pages.new_page()
+        page.goto(f"{address.replace('/?', '/train?')}&{LINK.replace('train_set.training.steps=300', 'train_set.training.steps=20000')}")
+        planned = page.get_by_text(re.compile(r"proved upper bound")).first.inner_text()
+        page.get_by_role("button", name="Launch").click()
+        expect(page).to_have_url(re.compile("train_run="))
+        run = re.search(r"train_run=([a-z0-9]{8})", page.url)
+        assert run is not None
+        expect(page.get_by_text(re.compile(r"step [1-9][\d,]* of 20,001"))).to_be_visible()
+        process.kill()
+        process.wait(timeout=30)
+        end_workers(home, but="workbench.cli app")
+    with start_app() as (address, _):
+        page = pages.new_page()
+        page.goto(f"{address.replace('/?', '/train?')}&train_run={run.group(1)}")
+        expect(page.get_by_text("lost", exact=True).first).to_be_visible()
+        page.get_by_role("button", name="Resume").click()
+        expect(page.get_by_text(re.compile("step 20,001 of 20,001"))).to_be_visible(timeout=LONG)
+        expect(page.get_by_text("done", exact=True).first).to_be_visible()
+    pages.close()
+    ended = RunStore(Workspace.open(home / "home")).get(run.group(1))
+    assert ended.state == "done"
+    assert planned
+
+
+@pytest.mark.slow(depends=DEPENDS)
+def test_every_page_s_address_shows_the_same_in_another_browser(
+    browser: Browser, page: Page, server: str, app_address: str, finished_run: str, figures: dict[str, Any]
+) -> None:
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    other = context.new_page()
+    let_in(other, app_address)
+    shown: dict[str, str] = {}
+    for name, address in PAGES.items():
+        page.goto(f"{server}/{address.format(run=finished_run)}")
+        expect(page.locator("h1")).to_be_visible()
+        settle(page)
+        other.goto(page.url)
+        expect(other.locator("h1")).to_be_visible()
+        settle(other)
+        first, second = (one.get_by_test_id("stMain").inner_text() for one in (page, other))
+        assert second == first, name
+        shown[name] = first
+    context.close()
+    assert min(map(len, shown.values())) > 200
+    figures |= {"pages": len(shown), "characters": sum(map(len, shown.values()))}

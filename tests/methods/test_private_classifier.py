@@ -8,6 +8,7 @@ import pytest
 import torch
 from support.quick import quick_plan
 from support.shapes import shapes
+from support.slow_tier import FLOW, PRIVATE_STEP
 
 from workbench.datasets import Dataset, load
 from workbench.errors import WorkbenchError
@@ -159,6 +160,7 @@ def test_its_accuracy_stands_beside_what_samples_teach() -> None:
         evaluate(samples, DIGITS, metrics=[name], workspace=workspace)
 
 
+@pytest.mark.slow(depends=["workbench/methods/private_classifier/**", "tests/support/shapes.py", *FLOW, *PRIVATE_STEP])
 @pytest.mark.usefixtures("full_training")
 def test_shapes_of_any_colour_are_told_apart_at_bound_3_by_what_public_images_carry() -> None:
     """400 pictures of 16x16; settings were chosen on other draws. Fewer public images than by default."""

@@ -138,6 +138,7 @@ def test_the_command_lists_the_most_exposed_and_writes_all(trained: Any, tmp_pat
 
 def test_leaving_the_most_exposed_out_trains_anew_beside_random_ones(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "NUM_SAMPLES", 60)
+    monkeypatch.setattr(removal, "CLASSIFIERS", removal.CLASSIFIERS[:1])
     run = trained("ddm")
     seen: list[Any] = []
     fit = experiment.fit
@@ -162,6 +163,7 @@ def test_leaving_the_most_exposed_out_trains_anew_beside_random_ones(trained: An
 
 def test_a_removal_experiment_that_died_is_gone_on_with(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "NUM_SAMPLES", 60)
+    monkeypatch.setattr(removal, "CLASSIFIERS", removal.CLASSIFIERS[:1])
     run, accuracies = trained("ddm"), removal.accuracies
     measured: list[int] = []
 

@@ -72,6 +72,7 @@ def test_trainings_side_by_side_give_what_one_after_the_other_gives(
     quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, asked = train_here(quick_plan()), PacRequest(draws=2, images=2)
+    monkeypatch.setenv("WORKBENCH_THREADS", "1")
     alone = dict(pac_audits._side_by_side(here(), run.id, asked))
     monkeypatch.setenv("WORKBENCH_THREADS", "2")
     together = dict(pac_audits._side_by_side(here(), run.id, asked))

@@ -11,6 +11,7 @@ from support.launchers import Here
 from workbench import tasks
 from workbench.datasets import load
 from workbench.errors import DamagedFileError, WorkbenchError
+from workbench.evaluation import membership
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.plan import Plan
 from workbench.runs import memberships, shadows
@@ -24,6 +25,7 @@ def test_lira_trains_shadows_on_as_many_records_and_goes_on_where_it_stopped(
     quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memberships, "MOST_RECORDS", 60)
+    monkeypatch.setattr(membership, "LOSS_DRAWS", 1)
     monkeypatch.setitem(LAUNCHERS, "local", Here())
     run = train_here(quick_plan("nonprivate"))
     trained: list[Any] = []

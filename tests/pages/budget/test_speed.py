@@ -18,24 +18,24 @@ from workbench.records import ImageKind
 from workbench.serialization import dumps
 
 MNIST = DatasetFacts(name="mnist", num_records=60_000, kind=ImageKind(size=(1, 28, 28)), classes=tuple("0123456789"))
+SECONDS = 1.0
 CALIBRATED = [name for name, kind in METHODS.items() if kind.calibrated_fields and "bound" in kind.targets and "image" in kind.kinds]
 
 
-@pytest.mark.parametrize(("facts", "limit"), [(datasets.facts("digits"), 0.6), (MNIST, 1.0)], ids=["digits", "mnist"])
 @pytest.mark.parametrize("method", CALIBRATED)
-def test_a_new_target_takes_less_than_a_second(method: str, facts: DatasetFacts, limit: float) -> None:
-    make_plan("dp-merf", facts, epsilon=3)  # imports
+def test_a_new_target_takes_less_than_a_second(method: str) -> None:
+    make_plan("dp-merf", MNIST, epsilon=3)  # imports
 
     def seconds(epsilon: float) -> float:
         start = time.process_time()
-        plan = make_plan(method, facts, epsilon=epsilon)
+        plan = make_plan(method, MNIST, epsilon=epsilon)
         curves.curve_frame.__wrapped__(dumps(plan), "noise_multiplier")
         meaning.tradeoff_frame.__wrapped__(dumps(plan))
         return time.process_time() - start
 
     # each is new; what else runs on a shared machine lengthens CPU time too, but not of all of them
     targets = (9.7, 9.6, 9.5, 9.4, 9.3, 9.2, 9.1, 9.05)
-    assert any(seconds(epsilon) < 2 * limit for epsilon in targets)
+    assert any(seconds(epsilon) < 2 * SECONDS for epsilon in targets)
 
 
 @pytest.mark.parametrize("epsilon", [0.97, 9.9])

@@ -18,6 +18,7 @@ from workbench import experiment
 from workbench.cli import main
 from workbench.datasets import DATASETS, load
 from workbench.errors import WorkbenchError
+from workbench.evaluation import membership
 from workbench.plan import Plan
 from workbench.privacy import accountant_values, group_bound, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
@@ -271,8 +272,11 @@ def test_what_may_leave_has_no_private_number_and_the_room_has_its_galleries(fin
     assert render(dossier_of(here(), run.id)) == render(outside)
 
 
-def test_what_attacks_found_and_the_gallery_follow_from_the_files_of_the_run(train_here: Make, quick_plan: PlanMaker) -> None:
+def test_what_attacks_found_and_the_gallery_follow_from_the_files_of_the_run(
+    train_here: Make, quick_plan: PlanMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every number of the room, made again of scores, samples and verdicts that are kept, and of the records."""
+    monkeypatch.setattr(membership, "LOSS_DRAWS", 1)
     run = train_here(quick_plan("dp-promise"))
     kept = sample_set(here(), run.id).records(20)
     neighbours_run(here(), run.id, num_samples=20)
