@@ -50,6 +50,8 @@ def test_what_happens_is_what_the_stages_state(method: str) -> None:
 
 @pytest.mark.parametrize("case", [*cases.changed(), *cases.presets()], ids=lambda case: case.name)
 def test_what_happens_is_what_the_stages_state_of_every_mechanism(case: cases.Case) -> None:
+    if case.has_the_usual_stages:
+        pytest.skip("stages of the kinds that its method has anyway: tests/slow/test_products.py runs it")
     assert violations(findings(case.bench())) == []
 
 

@@ -1,4 +1,4 @@
-"""Two changes of a configuration at a time, each held against its stages: what CI does one at a time."""
+"""Two changes of a configuration at a time, each held against its stages, and the single ones that CI leaves out."""
 
 from typing import Any
 

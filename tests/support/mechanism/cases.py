@@ -136,6 +136,11 @@ class Case:
             return False
         return True
 
+    @property
+    def has_the_usual_stages(self) -> bool:
+        """Whether its stages are of the kinds of its method's quick configuration."""
+        return kinds_of_stages(self.plan()) == standard_stages(self.method)
+
     def bench(self) -> Bench:
         """A bench of it, which knows the stages that the method has without its changes, and votes."""
         plan = self.plan()
@@ -223,13 +228,14 @@ def alone(method: str) -> Iterator[Case]:
 
 
 def products(method: str) -> Iterator[Case]:
-    """A method's changes by themselves and each two of them together: those with a mechanism that no case of CI has, once each."""
-    seen = {mechanism(case) for case in (Case(method), *changed(), *presets()) if case.method == method}
+    """A method's changes by themselves and each two of them together: those with a mechanism that CI does not run, once each."""
+    of_ci = [case for case in (*changed(), *presets()) if case.method == method]
+    seen = {mechanism(case) for case in (Case(method), *(case for case in of_ci if not case.has_the_usual_stages))}
     single = list(alone(method))
     pairs = (
         Case(method, {**one.changes, **two.changes}) for one, two in combinations(single, 2) if one.changes.keys() != two.changes.keys()
     )
-    for case in (*single, *pairs):
+    for case in (*of_ci, *single, *pairs):
         if case.can_be_planned and (what := mechanism(case)) not in seen:
             seen.add(what)
             yield case
