@@ -32,6 +32,7 @@ ONE_SEED = [
     ("baselines-28x28", "MNIST, bound 1: dp-mepf", 0.86),
     ("baselines-28x28", "Fashion-MNIST, bound 1: dp-mepf", 0.70),
     ("baselines-28x28", "MNIST, bound 10: dp-ldm", 0.90),
+    ("baselines-28x28", "MNIST, bound 10: dp-lora", 0.90),
 ]
 
 
