@@ -1,5 +1,6 @@
 """The command that writes a run's dossier: what a data protection officer signs."""
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.options import Json, RunId, check_target, text_of
-from workbench.cli.output import print_fields, print_json, print_table, short
+from workbench.cli.output import line_width, print_fields, print_json, print_table, short
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.files import write_text_atomically
@@ -62,7 +63,8 @@ def dossier(
     print(f"Run {run_id}: {'may be released' if card.releasable else 'NOT PRIVATE'}. {terminal(card.release_reason)}")
     ceiling = "" if page.audit_ceiling is None else f" (its ceiling {short(page.audit_ceiling)})"
     audit = "not audited" if card.audit is None else f"{short(card.audit.epsilon)}{ceiling}"
-    numbers = {"claim": card.claim.epsilon, "bound": card.bound.epsilon, "audit": audit, "mu of GDP": page.profile.mu}
+    claim = "no paper claims any" if card.claim.status == "not_evaluated" else card.claim.epsilon
+    numbers = {"claim": claim, "bound": card.bound.epsilon, "audit": audit, "mu of GDP": page.profile.mu}
     print_fields(numbers | {"runs on these records": len(page.ledger), "SHA-256": page.digest, "written": written})
     if missing:
         print(f"{len(missing)} questions are open (--questions lists them): {', '.join(missing)}.")
@@ -70,9 +72,17 @@ def dossier(
 
 def _show_questions(answers: Mapping[str, str], as_json: bool) -> None:
     from workbench.runs.dossier import QUESTIONS
+    from workbench.runs.dossier.questions import PUBLISHED
 
-    rows = [{"key": key, "asks": question.asks, "answer": answers.get(key, "")} for key, question in QUESTIONS.items()]
-    print_json(rows) if as_json else print_table(rows, "No question.")
+    rows = [
+        {"key": key, "asks": question.asks, "one of": "; ".join(question.choices), "answer": answers.get(key, "")}
+        for key, question in QUESTIONS.items()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(rows, "No question.")
+    print(textwrap.fill(PUBLISHED, line_width()))
 
 
 def _from_options(given: list[str]) -> dict[str, str]:

@@ -131,6 +131,8 @@ def moment(seconds: float | None) -> str | None:
 
 def describe_value(value: PrivacyValue) -> dict[str, Any]:
     """The fields of an epsilon that say something."""
+    if value.status == "not_evaluated":
+        return {"epsilon": "none", "status": value.status, "reason": value.reason}
     fields = {"epsilon": value.epsilon, "delta": value.delta, "status": value.status, "accountant": value.accountant}
     fields |= {
         "neighboring relation": value.neighboring_relation,

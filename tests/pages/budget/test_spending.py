@@ -98,6 +98,19 @@ def test_the_page_tells_what_a_launch_takes_and_its_dial_is_in_the_address(open_
     assert "quotes no number from it" in text_of(app), "the guide's text is not here, so nothing is put into its mouth"
 
 
+def test_the_dial_follows_the_plan(open_page: OpenPage) -> None:
+    app = open_page("budget", budget_method="class-moments", budget_epsilon="10")
+    (dial,) = [slider for slider in app.select_slider if slider.label == "Epsilon"]
+    assert dial.value == 10.0
+    (target,) = [box for box in app.number_input if box.label == "Target epsilon"]
+    target.set_value(0.1).run()
+    (dial,) = [slider for slider in app.select_slider if slider.label == "Epsilon"]
+    assert dial.value == 0.1
+    dial.set_value(1.0).run()
+    (dial,) = [slider for slider in app.select_slider if slider.label == "Epsilon"]
+    assert dial.value == 1.0, "turned, it stays while the plan does"
+
+
 @pytest.mark.parametrize("ended_early", [True, False])
 def test_it_says_where_a_run_that_ended_early_leaves_room(ended_early: bool) -> None:
     ledger = Ledger(here().ledger)

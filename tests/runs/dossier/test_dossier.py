@@ -25,6 +25,7 @@ from workbench.plan import Plan
 from workbench.privacy import accountant_values, group_bound, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.gaussian import gdp_delta
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.attacks.tradeoff import dp_tradeoff
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import ImageKind, Records
@@ -239,6 +240,33 @@ def test_forged_fields_are_found(told: tuple[Path, Path]) -> None:
     for name, (check, change) in FORGERIES.items():
         dossier.write_text(render(change(found)))
         assert check in complaints(dossier, export), name
+
+
+def test_of_two_files_that_differ_neither_is_blamed(told: tuple[Path, Path]) -> None:
+    dossier, export = told
+    found = read_dossier(dossier.read_text())
+    dossier.write_text(render(FORGERIES["the bound"][1](found)))
+    words = complaints(dossier, export)["dossier's card"]
+    epsilon = found.card.bound.epsilon
+    assert f"({epsilon / 2:.6g} here, {epsilon:.6g} there)" in words
+    assert words.endswith("One of the two files was changed, or is older than the other.")
+
+
+def test_where_no_paper_claims_anything_the_dossier_has_no_number(finished: Callable[[str], Run]) -> None:
+    found = dossier_of(here(), finished("private-evolution").id)
+    nothing = PrivacyValue(epsilon=math.inf, delta=1e-5, status="not_evaluated")
+    own = found.model_copy(update={"card": found.card.model_copy(update={"claim": nothing})})
+    assert '<td class="short">–</td><td>nothing is claimed</td>' in render(own)
+
+
+def test_questions_say_what_may_be_answered_and_where_it_stands(finished: Callable[[str], Run], capsys: pytest.CaptureFixture[str]) -> None:
+    run = finished("dp-merf")
+    capsys.readouterr()
+    assert commanded("dossier", run.id, "--questions") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Healthcare; Education" in said
+    assert "Many releases" in said
+    assert "printed as they are typed" in said
 
 
 def test_a_page_that_says_other_than_its_values_is_found(told: tuple[Path, Path]) -> None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workbench.runs.dossier import QUESTIONS, SECTIONS, kept_statements, state
-from workbench.runs.dossier.questions import LONGEST, Question
+from workbench.runs.dossier.questions import LONGEST, PUBLISHED, Question
 from workbench.ui.kept_fields import SAVED, kept_field
 from workbench.workspace import Workspace
 
@@ -19,6 +19,7 @@ def questions_section(run_id: str, prefix: str) -> None:
     st.header("What only people know", anchor=False)
     st.progress(answered / len(QUESTIONS), text=f"{answered} of {len(QUESTIONS)} questions have an answer")
     st.caption(f"{NEVER_INVENTED} {SAVED}")
+    st.warning(PUBLISHED, icon=":material/public:")
     for section, title in SECTIONS.items():
         with st.expander(title):
             for name, question in QUESTIONS.items():

@@ -7,6 +7,7 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.methods import METHODS
 from workbench.plan import Plan
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.totals import bound_of, zero_out_total
 from workbench.runs.dossier.html import MOST_BYTES, read_dossier, render
 from workbench.runs.dossier.making import computed_fields
@@ -42,8 +43,11 @@ def check_dossier(path: Path, export: Path, card: PrivacyCard) -> dict[str, str]
 def wrong_card(dossier: Dossier, card: PrivacyCard) -> str:
     """How the card differs from that of the export."""
     for name in PrivacyCard.model_fields:
-        if wrong := difference_words(f"card's {name}", getattr(dossier.card, name), getattr(card, name)):
-            return wrong
+        here, there = getattr(dossier.card, name), getattr(card, name)
+        if difference_words(name, here, there):
+            both = isinstance(here, PrivacyValue) and isinstance(there, PrivacyValue)
+            values = f" ({here.epsilon:.6g} here, {there.epsilon:.6g} there)" if both else ""
+            return f"Its {name} is not that of the export's card{values}. One of the two files was changed, or is older than the other."
     return ""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.escaping import html_text
 
+SHORT = 16  # letters of a cell that stays on one line, as numbers do
 OPEN = '<p class="open">Not stated. The workbench cannot know this.</p>'
 
 
@@ -25,11 +26,15 @@ def list_html(items: Iterable[str]) -> str:
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table with its caption; a row's first cell is its heading."""
     columns = "".join(f'<th scope="col">{html_text(name)}</th>' for name in head)
-    body = "".join(
-        f'<tr><th scope="row">{html_text(row[0])}</th>{"".join(f"<td>{html_text(cell)}</td>" for cell in row[1:])}</tr>' for row in rows
-    )
+    body = "".join(f'<tr><th scope="row">{html_text(row[0])}</th>{"".join(map(_cell, row[1:]))}</tr>' for row in rows)
     shown = f"<table><caption>{html_text(caption)}</caption><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="{html_text(caption)}">{shown}</div>'
+
+
+def _cell(text: str) -> str:
+    """A cell; what is as short as a number is not broken."""
+    kind = ' class="short"' if len(text) <= SHORT else ""
+    return f"<td{kind}>{html_text(text)}</td>"
 
 
 def fields(values: Mapping[str, str]) -> str:

@@ -17,6 +17,10 @@ SECTIONS = {
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")  # of the deployments registry
 RELEASES = ("One release", "Many releases")
 LONGEST = 5000  # letters of an answer
+PUBLISHED = (
+    "Answers are printed as they are typed, also in the dossier that may be released, and no bound covers them. Write nothing that may "
+    "not leave the room, such as how many records a small group has."
+)
 
 
 def any_text(text: str) -> str:
@@ -60,7 +64,9 @@ QUESTIONS: dict[str, Question] = {
     "purpose": Question("utility", "What is the release for, and for whom?"),
     "good_enough": Question("utility", "Who says that it is good enough for that, and by which measure?", registry=False),
     "small_groups": Question(
-        "utility", "Which groups are small in these records? Who looked at how well the samples serve them?", registry=False
+        "utility",
+        "Which groups are small in these records (without numbers)? Who looked at how well the samples serve them?",
+        registry=False,
     ),
     "access": Question("access", "Who can read the records, and the folder of this workbench? How is that kept so?"),
     "actors": Question("access", "Who sees what is released, and whom does everybody have to trust?"),

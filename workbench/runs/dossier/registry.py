@@ -183,7 +183,8 @@ def _unprotected_words(dossier: Dossier) -> str:
 def _loss(dossier: Dossier) -> Loss:
     card, profile = dossier.card, dossier.profile
     relation = card.bound.neighboring_relation.lower().replace("_", " ")
-    values = "; ".join(f"{name}: epsilon {value.epsilon:.6g}" for name, value in numbers(dossier) if value is not None)
+    said = [(name, value) for name, value in numbers(dossier) if value is not None and value.status != "not_evaluated"]
+    values = "; ".join(f"{name}: epsilon {value.epsilon:.6g}" for name, value in said)
     mu = "" if profile.mu is None else f" mu of Gaussian DP: {profile.mu:.6g} ({profile.mu_is})."
     return Loss(
         privacy_unit=card.unit.partition(".")[0],

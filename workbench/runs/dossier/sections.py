@@ -46,13 +46,13 @@ def guarantee(dossier: Dossier) -> Iterator[str]:
         {
             "Unit of privacy": card.unit,
             "Neighboring data sets": NEIGHBORS.get(card.bound.neighboring_relation, "None is stated."),
-            "Protected": f"{dossier.num_protected:,} (n), who have {card.num_records:,} records",
+            "Protected": _protected(dossier.num_protected, card.num_records),
             "Delta": f"{number(card.bound.delta)}; 1/n is {number(1 / dossier.num_protected)}, 1/n² is {number(dossier.num_protected**-2)}",
             "Status": f"{card.bound.status.replace('_', ' ')}{f', by {card.bound.accountant}' if card.bound.accountant else ''}",
         }
     )
     yield f'<div class="question">{axis_picture(dossier)}</div>'
-    yield table("The three numbers, and the bounds for somebody with several records", _HEAD, map(_value_row, numbers(dossier)))
+    yield table("Claim, proved bound and audit, and the bounds for somebody with several records", _HEAD, map(_value_row, numbers(dossier)))
     reasons = [f"{name}: {value.reason}" for name, value in numbers(dossier) if value is not None and value.reason]
     yield list_html(dict.fromkeys(reasons))
     rates = [(rate, number(best)) for rate, best in dossier.best_attack.items()]
@@ -239,6 +239,10 @@ def settings(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield f"{prefix}{name}", number(value) if isinstance(value, float) else str(value)
 
 
+def _protected(protected: int, records: int) -> str:
+    return f"{records:,} records (n)" if protected == records else f"{protected:,} (n), who have {records:,} records"
+
+
 def _at(value: PrivacyValue) -> str:
     return f"{number(value.epsilon)} at {number(value.delta)}"
 
@@ -252,6 +256,8 @@ def _value_row(named: tuple[str, PrivacyValue | None]) -> tuple[str, ...]:
     if value is None:
         return name, "–", "–", "no audit may be told", "–", "–"
     relation = value.neighboring_relation.lower().replace("_", " ")
+    if value.status == "not_evaluated":
+        return name, "–", "–", "nothing is claimed", "–", "–"
     return name, number(value.epsilon), number(value.delta), value.status.replace("_", " "), relation or "–", value.sampling or "–"
 
 

@@ -48,6 +48,8 @@ def read_archive(path: Path) -> tuple[bytes, dict[str, bytes]]:
     Raises WorkbenchError for what is no export: an unknown, doubled or missing name, a link, a folder, what is encrypted or packed
     otherwise, and what unpacks to too much, before it is unpacked.
     """
+    if not path.exists():
+        raise WorkbenchError(f"Expected a file that `workbench export` wrote, and there is no file {path}.")
     if not path.is_file():
         raise WorkbenchError(f"Expected a file that `workbench export` wrote, got {path}.")
     try:
