@@ -74,10 +74,8 @@ def _show_questions(answers: Mapping[str, str], as_json: bool) -> None:
     from workbench.runs.dossier import QUESTIONS
     from workbench.runs.dossier.questions import PUBLISHED
 
-    rows = [
-        {"key": key, "asks": question.asks, "one of": "; ".join(question.choices), "answer": answers.get(key, "")}
-        for key, question in QUESTIONS.items()
-    ]
+    choices = {key: f" One of: {', '.join(question.choices)}." if question.choices else "" for key, question in QUESTIONS.items()}
+    rows = [{"key": key, "asks": question.asks + choices[key], "answer": answers.get(key, "")} for key, question in QUESTIONS.items()]
     if as_json:
         print_json(rows)
         return

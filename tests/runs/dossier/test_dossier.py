@@ -263,10 +263,11 @@ def test_questions_say_what_may_be_answered_and_where_it_stands(finished: Callab
     run = finished("dp-merf")
     capsys.readouterr()
     assert commanded("dossier", run.id, "--questions") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "Healthcare; Education" in said
-    assert "Many releases" in said
-    assert "printed as they are typed" in said
+    assert "printed as they are typed" in " ".join(capsys.readouterr().out.split())
+    assert commanded("dossier", run.id, "--questions", "--json") == 0
+    said = capsys.readouterr().out
+    assert "One of: Technology, Healthcare, Education" in said
+    assert "One of: One release, Many releases." in said
 
 
 def test_a_page_that_says_other_than_its_values_is_found(told: tuple[Path, Path]) -> None:
