@@ -1,7 +1,6 @@
 """Errors that a user can mend: one sentence that says what was expected, what came, and what to do."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -35,11 +34,9 @@ class AccountWarning(BudgetWarning):
 
 
 def choose(name: str, choices: Mapping[str, T], what: str) -> T:
-    """Look `name` up in a registry; an unknown name lists the choices, the one that is nearest first."""
+    """Look `name` up in a registry; an unknown name lists the choices."""
     if name not in choices:
-        near = get_close_matches(name, choices, 1, 0.75)
-        meant = f", perhaps {near[0]!r}" if near else ""
-        raise WorkbenchError(f"Unknown {what} {name!r}{meant}. Choose one of: {', '.join(choices) or 'none'}.")
+        raise WorkbenchError(f"Unknown {what} {name!r}. Choose one of: {', '.join(choices) or 'none'}.")
     return choices[name]
 
 

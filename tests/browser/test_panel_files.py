@@ -23,8 +23,12 @@ def test_files_work_offline_and_ask_for_nothing(browser: Browser, tmp_path: Path
     page.goto((tmp_path / "attacker.html").as_uri())
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     both = int((truth != truth[0]).argmax()) + 1  # so many until runs of both kinds were seen
+    expect(page.get_by_text("The best attack's score")).to_be_hidden()
     for _ in range(both):
         page.get_by_role("button", name="Surely yes").click()
+    expect(page.get_by_text(f"Right so far: {int(truth[:both].sum())} of {both}")).to_be_visible()
+    expect(page.get_by_text(f"The best attack's score of run {both}:")).to_be_visible()
+    page.get_by_role("button", name="Could be").click()
     expect(page.get_by_text(f"Right so far: {int(truth[:both].sum())} of {both}")).to_be_visible()
     assert page.evaluate("document.getElementById('attacking_roc').data.at(-1).x.length") == 6
 

@@ -35,11 +35,12 @@ if (told) {
     at('run').textContent = over ? 'All runs are guessed.' : `Run ${run + 1} of ${pictures.length}`;
     at('samples').hidden = at('ratings').hidden = over;
     if (!over) at('samples').src = pictures[run];
-    at('score').textContent = over ? '' : `The best attack's score of this run: ${scores[run]} (above 0: rather yes)`;
+    at('score').textContent = run ? `The best attack's score of run ${run}: ${scores[run - 1]} (above 0: rather yes)` : '';
     if (run) {
+      const decided = ratings.filter((rating) => rating !== 3).length;
       const right = ratings.filter((rating, place) => (rating > 3) === truth[place] && rating !== 3).length;
       const last = truth[run - 1] ? 'It took part.' : 'It did not take part.';
-      at('said').textContent = `Run ${run}: you said "${words[ratings[run - 1] - 1]}". ${last} Right so far: ${right} of ${run}.`;
+      at('said').textContent = `Run ${run}: you said "${words[ratings[run - 1] - 1]}". ${last} Right so far: ${right} of ${decided}.`;
     }
     const points = curve();
     Plotly.restyle(chart, {x: [points.map((point) => point[0])], y: [points.map((point) => point[1])]}, [trace]);

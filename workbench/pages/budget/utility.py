@@ -44,7 +44,6 @@ BARS = {
     "printed": "of published points, the standard deviation that their source prints",
 }
 NO_OWN = pd.DataFrame(columns=list(OWN_COLUMNS))
-PUBLIC_DATASET = "glyphs"  # what methods pre-train on unless told otherwise
 PREFERRED, PREFERRED_WHERE_PUBLISHED = "accuracy_logistic_regression", "accuracy_cnn"
 
 
@@ -190,11 +189,10 @@ def without_epsilon_zero(facts: DatasetFacts, metric: Metric) -> str:
     """Why there is no value of a model of public data alone, or of rows drawn evenly."""
     if facts.kind.name == "table":
         return f"not measured yet. {taker(metric.name, f'The first evaluated run on {facts.name}')} takes it, of rows drawn evenly."
-    entry = DATASETS.get(facts.name)
-    public = datasets.facts((entry and entry.public_companion) or PUBLIC_DATASET)
-    if metric.needs == "labels" and public.classes != facts.classes:
-        return f"not defined. The classes of the public images ({public.name}) are not those of {facts.name}."
-    return f"not measured yet. The first evaluated run that pre-trains on public images ({public.name}) takes it."
+    companion = DATASETS[facts.name].public_companion if facts.name in DATASETS else None
+    if metric.needs == "labels" and (companion is None or datasets.facts(companion).classes != facts.classes):
+        return f"not defined, unless public images of one's own have the classes of {facts.name}."
+    return "not measured yet. The first evaluated run that pre-trains on public images takes it."
 
 
 def absences(

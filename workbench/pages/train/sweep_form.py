@@ -107,13 +107,16 @@ def _show(cost: Price) -> None:
     beside = ", ".join(f"{count} {what}" for what, count in there.items() if count)
     runs.metric("Runs", cost.runs, help=f"Of these {beside}." if beside else "All of them are new.")
     unknown = f"Of {cost.unknown} runs no pace is known." if cost.unknown else "Training and measuring, one run after another."
-    time.metric("Expected time", duration(cost.seconds) if cost.seconds or not cost.unknown else "unknown", help=unknown)
+    known = f"over {duration(cost.seconds).removeprefix('about ')}" if cost.unknown else duration(cost.seconds)
+    time.metric("Expected time", known if cost.seconds or not cost.unknown else "unknown", help=unknown)
     total = cost.together
     together.metric(
         "Epsilon of all runs", number(total.epsilon), help=f"Composed, at delta {total.delta:.3g}, {plain(total.neighboring_relation)}. "
         f"The plain sum of their bounds is {number(cost.plain_sum)} at delta {cost.plain_delta:.3g}.",
     )  # fmt: skip
     account.metric(f"Account of {markdown(cost.dataset)}", number(cost.account.epsilon), help="Where it would stand afterwards.")
+    if beside or cost.unknown:
+        st.caption(" ".join(filter(None, [f"Of {cost.runs} runs {beside}." if beside else "", unknown if cost.unknown else ""])))
     st.info(prose(cost.choosing_words))
     if cost.advice:
         st.caption(prose(cost.advice))
