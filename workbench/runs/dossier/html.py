@@ -21,7 +21,7 @@ body { max-width: 58rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.9rem; margin: 0; } h2 { margin-top: 2.4rem; border-bottom: 2px solid var(--line); } h3 { margin-top: 1.6rem; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; } caption { text-align: left; font-weight: 600; padding: .6rem 0 .3rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
-td.short { white-space: nowrap; }
+@media screen { td.short { white-space: nowrap; } }
 thead th { background: var(--soft); overflow-wrap: normal; } tbody th { font-weight: 500; min-width: 7rem; }
 .wide { overflow-x: auto; } dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
 .question { background: var(--soft); padding: .6rem 1rem; margin: .7rem 0; break-inside: avoid; } .question p { margin: .2rem 0; }
