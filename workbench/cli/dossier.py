@@ -63,7 +63,7 @@ def dossier(
     print(f"Run {run_id}: {'may be released' if card.releasable else 'NOT PRIVATE'}. {terminal(card.release_reason)}")
     ceiling = "" if page.audit_ceiling is None else f" (its ceiling {short(page.audit_ceiling)})"
     audit = "not audited" if card.audit is None else f"{short(card.audit.epsilon)}{ceiling}"
-    claim = "no paper claims any" if card.claim.status == "not_evaluated" else card.claim.epsilon
+    claim = "not evaluated" if card.claim.status == "not_evaluated" else card.claim.epsilon
     numbers = {"claim": claim, "bound": card.bound.epsilon, "audit": audit, "mu of GDP": page.profile.mu}
     print_fields(numbers | {"runs on these records": len(page.ledger), "SHA-256": page.digest, "written": written})
     if missing:

@@ -130,7 +130,7 @@ def moment(seconds: float | None) -> str | None:
 
 
 def describe_value(value: PrivacyValue) -> dict[str, Any]:
-    """The fields of an epsilon that say something."""
+    """The fields of an epsilon that say something; a claim that was not evaluated has no number, not an infinite one."""
     if value.status == "not_evaluated":
         return {"epsilon": "none", "status": value.status, "reason": value.reason}
     fields = {"epsilon": value.epsilon, "delta": value.delta, "status": value.status, "accountant": value.accountant}

@@ -257,7 +257,7 @@ def _value_row(named: tuple[str, PrivacyValue | None]) -> tuple[str, ...]:
         return name, "–", "–", "no audit may be told", "–", "–"
     relation = value.neighboring_relation.lower().replace("_", " ")
     if value.status == "not_evaluated":
-        return name, "–", "–", "nothing is claimed", "–", "–"
+        return name, "–", "–", "not evaluated", "–", "–"
     return name, number(value.epsilon), number(value.delta), value.status.replace("_", " "), relation or "–", value.sampling or "–"
 
 
