@@ -18,6 +18,7 @@ from support.quick import QUICK
 
 from workbench import experiment
 from workbench.cli import main
+from workbench.cli.output import describe_value
 from workbench.datasets import DATASETS, load
 from workbench.errors import WorkbenchError
 from workbench.evaluation import membership
@@ -252,11 +253,14 @@ def test_of_two_files_that_differ_neither_is_blamed(told: tuple[Path, Path]) -> 
     assert words.endswith("One of the two files was changed, or is older than the other.")
 
 
-def test_where_no_paper_claims_anything_the_dossier_has_no_number(finished: Callable[[str], Run]) -> None:
+def test_a_claim_that_is_not_evaluated_has_no_number(finished: Callable[[str], Run]) -> None:
     found = dossier_of(here(), finished("private-evolution").id)
     nothing = PrivacyValue(epsilon=math.inf, delta=1e-5, status="not_evaluated")
     own = found.model_copy(update={"card": found.card.model_copy(update={"claim": nothing})})
-    assert '<td class="short">–</td><td>nothing is claimed</td>' in render(own)
+    shown = render(own)
+    assert "not evaluated" in shown
+    assert "∞" not in shown.partition(BEGIN)[0]
+    assert describe_value(nothing) == {"epsilon": "none", "status": "not_evaluated", "reason": ""}
 
 
 def test_questions_say_what_may_be_answered_and_where_it_stands(finished: Callable[[str], Run], capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ STEPS = tuple(float(f"{10 ** (power / 8):.2g}") for power in range(-16, 17))  # 
 
 
 def dial_section(delta: float, start: float, prefix: str) -> None:
-    """A slider over epsilons, at the one nearest to `start` until it is turned, and what the chosen one allows at `delta`."""
+    """A slider over epsilons, which moves to the one nearest to `start` when that changes, and what the chosen one allows at `delta`."""
     first = min(STEPS, key=lambda step: abs(math.log(step / start))) if 0 < start < math.inf else 1.0
     key, before = f"{prefix}dial", f"{prefix}dial_of_the_plan"
     if st.session_state.get(before, first) != first:  # another plan: the dial follows it
