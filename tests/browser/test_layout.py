@@ -70,6 +70,13 @@ def test_the_first_plot_shows_without_scrolling(page: Page, server: str, finishe
     drawn = box(plot)
     assert drawn["y"] + drawn["height"] / 2 <= PROJECTOR["height"], drawn
     assert drawn["y"] > box(page.locator("h1"))["y"] >= 0, "nothing has been scrolled"
+    assert_it_offers_no_upload(page)
+
+
+def assert_it_offers_no_upload(page: Page) -> None:
+    """That the toolbars of the charts have their buttons, and none that sends a chart to somebody's server."""
+    expect(page.locator('.modebar-btn[data-title="Pan"]').first).to_be_attached()
+    expect(page.locator('.modebar-btn[data-title^="Share"]')).to_have_count(0)
 
 
 def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, finished_run: str) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from browser.test_layout import assert_it_offers_no_upload
 from playwright.sync_api import Browser, ConsoleMessage, Request, expect
 
 from workbench.pages.process.panels import file_of
@@ -22,6 +23,7 @@ def test_files_work_offline_and_ask_for_nothing(browser: Browser, tmp_path: Path
     (tmp_path / "attacker.html").write_text(file_of("attacker", {}))
     page.goto((tmp_path / "attacker.html").as_uri())
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    assert_it_offers_no_upload(page)
     both = int((truth != truth[0]).argmax()) + 1  # so many until runs of both kinds were seen
     expect(page.get_by_text("The best attack's score")).to_be_hidden()
     for _ in range(both):

@@ -52,6 +52,7 @@ def membership(
     from workbench.evaluation.attacks import ONE_TRAINING, roc_figure
     from workbench.files import write_text_atomically
     from workbench.runs.memberships import SHADOWS, membership_run
+    from workbench.ui.part_files import NO_UPLOAD
 
     check_target(figure, ".html")
     check_denoiser(run_id)
@@ -60,7 +61,7 @@ def membership(
     wait_for("membership", run_id, {"score": score, "seed": seed, **({} if shadows is None else {"shadows": shadows})})
     result = membership_run(Workspace.default(), run_id, score, seed, shadows=shadows or SHADOWS)
     if figure is not None:
-        write_text_atomically(figure, roc_figure([result]).to_html(include_plotlyjs=True))
+        write_text_atomically(figure, roc_figure([result]).to_html(include_plotlyjs=True, config=dict(NO_UPLOAD)))
     if as_json:
         print_json(result)
         return

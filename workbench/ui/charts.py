@@ -18,6 +18,7 @@ from workbench.escaping import html_text
 from workbench.ui.chart_files import chart_file, csv, png
 from workbench.ui.formats import number
 from workbench.ui.looks import SYMBOLS, look_of, looks_of
+from workbench.ui.part_files import NO_UPLOAD
 from workbench.ui.theme import BLUE, GREY, SERIES, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
@@ -41,7 +42,7 @@ def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str, **selection
 
     `selection` is how points may be selected, as `st.plotly_chart` takes it; returns what it returns.
     """
-    config = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
+    config = {**NO_UPLOAD, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
     event = st.plotly_chart(figure, key=key, alt=alt, config=config, **selection)
     with st.expander("View as table, or save"):
         st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")

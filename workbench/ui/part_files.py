@@ -3,7 +3,8 @@
 import base64
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from PIL import Image
@@ -30,6 +31,8 @@ footer { margin-top: 2rem; font-size: .85rem; border-top: 1px solid var(--line);
 .js-plotly-plot text { fill: var(--ink) !important; } .js-plotly-plot .gridlayer path { stroke: var(--line) !important; opacity: .35; }
 .js-plotly-plot .legend .bg { fill: transparent !important; } summary { cursor: pointer; }
 """
+# Plotly's own toolbar offers to upload a chart: what is private would leave the machine at a press.
+NO_UPLOAD: Mapping[str, Any] = {"displaylogo": False, "showSendToCloud": False, "plotlyServerURL": ""}
 MADE = "Made by the DP diffusion workbench."
 ON_DIGITS = "Computed on bundled digits."
 ALONE = "The file fetches nothing and keeps nothing."
@@ -94,8 +97,9 @@ def _chart(part: Chart) -> str:
     figure["layout"].pop("template", None)
     for axis in ("xaxis", "yaxis"):
         figure["layout"][axis] = figure["layout"].get(axis, {}) | {"automargin": True, "zeroline": False}
+    figure["config"] = {**NO_UPLOAD, "responsive": True}  # beside a whole figure, Plotly takes no configuration
     values = json.dumps(_plain(figure)).replace("<", "\\u003c")
-    drawn = f'drawings.push(() => Plotly.newPlot("{part.name}", {values}, null, {{displaylogo: false, responsive: true}}));'
+    drawn = f'drawings.push(() => Plotly.newPlot("{part.name}", {values}));'
     details = f"<details><summary>Numbers of the chart</summary>{_table(part.table, part.alt)}</details>"
     return f'<div id="{part.name}" role="img" aria-label="{html_text(part.alt)}"></div><script>{drawn}</script>{details}'
 
