@@ -1,6 +1,7 @@
 """Errors that a user can mend: one sentence that says what was expected, what came, and what to do."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -34,9 +35,11 @@ class AccountWarning(BudgetWarning):
 
 
 def choose(name: str, choices: Mapping[str, T], what: str) -> T:
-    """Look `name` up in a registry; an unknown name lists the choices."""
+    """Look `name` up in a registry; an unknown name lists the choices, those spelt much alike first."""
     if name not in choices:
-        raise WorkbenchError(f"Unknown {what} {name!r}. Choose one of: {', '.join(choices) or 'none'}.")
+        alike = get_close_matches(name, choices)
+        listed = ", ".join([*alike, *(choice for choice in choices if choice not in alike)])
+        raise WorkbenchError(f"Unknown {what} {name!r}. Choose one of: {listed or 'none'}.")
     return choices[name]
 
 

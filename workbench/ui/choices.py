@@ -1,7 +1,8 @@
 """The choices that make a plan, drawn alike on the Budget and the Train page and bound to the address bar."""
 
+import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -84,6 +85,7 @@ def plan_choices(prefix: str) -> Choices:
 
     How files of one's own are read has a row of its own.
     """
+    asked = {} if f"{prefix}method" in st.session_state else st.query_params.to_dict()  # widgets drawn before have replaced what was wrong
     row, below = st.columns([1, 0.6, 1, 1, 1, 1, 1], vertical_alignment="bottom"), st.container()
     with row[0]:
         text = dataset_choice(f"{prefix}dataset")
@@ -107,7 +109,28 @@ def plan_choices(prefix: str) -> Choices:
     if preset not in method_class.presets:
         preset = presets[0]
     target, epsilon, delta = _privacy_choices(prefix, row[4:], method_class, facts, preset)
+    for said in not_taken(asked, prefix, fitting, presets):
+        below.warning(said)
     return Choices(dataset, facts, method, preset, target, epsilon, delta)
+
+
+def not_taken(asked: Mapping[str, str], prefix: str, methods: Collection[str], presets: Collection[str]) -> list[str]:
+    """What an address asks for that the widgets cannot show, a sentence each."""
+    names: dict[str, Collection[str]] = {"method": methods, "preset": presets, "target": TARGET_TITLES.values()}
+    most = {"epsilon": math.inf, "delta": 1.0}
+    texts = {field: text for field in (*names, *most) if (text := asked.get(f"{prefix}{field}"))}
+    wrong = [field for field, text in texts.items() if not (text in names[field] if field in names else _is_within(text, most[field]))]
+    return [
+        f"The address asks for {field} {markdown(texts[field])}, which cannot be chosen here: the default takes its place."
+        for field in wrong
+    ]
+
+
+def _is_within(text: str, most: float) -> bool:
+    try:
+        return 0.0 <= float(text) <= most
+    except ValueError:
+        return False
 
 
 def proposed_method(dataset: DatasetRef, facts: DatasetFacts, prefix: str) -> Proposal:

@@ -1,5 +1,6 @@
 """Epsilon against one quantity of a plan, everything else fixed, by every accountant: of what is bounded, else of what is claimed."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -78,7 +79,7 @@ def without_curves(plan: Plan) -> str:
 
 def about(plan: Plan, stages: Sequence[Stage], axis: str) -> str:
     """The words under the chart: whose curves they are, and what stays as planned."""
-    fixed = f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan.{_of_several(stages, axis)}"
+    fixed = f"Everything else stays as planned, at delta {number(plan.delta)}. The vertical line is this plan.{_whose(plan, stages, axis)}"
     if not plan.bound.is_finite:
         return (
             f"No bound holds for this plan. Dashed: what each accountant says of the releases as the paper analyses them: "
@@ -129,12 +130,16 @@ def around(setting: float, axis: str) -> list[float]:
     return values.tolist()
 
 
-def _of_several(stages: Sequence[Stage], axis: str) -> str:
-    """Whose quantity the axis shows, where several releases have it; else nothing."""
+def _whose(plan: Plan, stages: Sequence[Stage], axis: str) -> str:
+    """Whose quantity the axis shows, where several releases have it or the setting of that name is another number; else nothing."""
     having = [stage.name for stage in stages if setting_of([stage], axis) is not None]
-    if len(having) < 2:
+    if len(having) > 1:
+        return f" The axis is that of the first release, {having[0]}; the others' ({', '.join(having[1:])}) change by the same factor."
+    setting = plan.config.get(axis)
+    if axis != "noise_multiplier" or setting is None or math.isclose(setting, setting_of(stages, axis) or setting, rel_tol=1e-3):
         return ""
-    return f" The axis is that of the first release, {having[0]}; the others' ({', '.join(having[1:])}) change by the same factor."
+    meaning = plan.build().Config.model_fields[axis].description
+    return f" The setting noise_multiplier, {number(setting)}, is another number. {meaning}"
 
 
 def _value_words(value: Any) -> str:

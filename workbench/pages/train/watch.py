@@ -17,6 +17,7 @@ from workbench.ui.words import explained
 from workbench.workspace import Workspace
 
 POLL_SECONDS = 1.0
+BEFORE_THE_FIRST = "Before the first step: it reads its records, and draws public images where it takes some that nobody drew here before."
 
 
 def watch(run_id: str, prefix: str) -> None:
@@ -61,6 +62,7 @@ def show_run(run: Run, prefix: str) -> None:
     done = run.step / run.steps if run.steps else float(run.state == "done")
     waits = f"Waiting: {how_far(run)}." if run.state == "queued" else ""
     waits = waits or ("Paused: it waits for room on the disk." if run.state == "paused" else "")
+    waits = waits or (BEFORE_THE_FIRST if run.state in ("starting", "running") and not run.step else "")
     st.progress(min(done, 1.0), text=waits or f"{run.stage or run.state}: step {run.step:,} of {run.steps:,}")
     _numbers(run)
     with st.container():
