@@ -19,11 +19,12 @@ from workbench.ui.chart_files import chart_file, csv, png
 from workbench.ui.formats import number
 from workbench.ui.looks import SYMBOLS, look_of, looks_of
 from workbench.ui.part_files import NO_UPLOAD
-from workbench.ui.theme import BLUE, GREY, SERIES, VERMILION, accountant_line, is_bound
+from workbench.ui.theme import BLUE, GREY, SERIES, TEXT, VERMILION, accountant_line, is_bound
 
 SMALLEST_EPSILON = 1e-3
 TITLE_WIDTH = 40  # characters that stand below a chart of a narrow window
 TICKED = 5.0  # a range of this ratio holds two of 1, 2 and 5 times a power of ten
+MOST_POWERS = 6  # of ten, whose numbers stand one above the other without touching
 MIMES = {"csv": "text/csv", "png": "image/png", "html": "text/html"}
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
@@ -43,11 +44,17 @@ def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str, **selection
     `selection` is how points may be selected, as `st.plotly_chart` takes it; returns what it returns.
     """
     config = {**NO_UPLOAD, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
-    event = st.plotly_chart(figure, key=key, alt=alt, config=config, **selection)
+    event = st.plotly_chart(legible(figure), key=key, alt=alt, config=config, **selection)
     with st.expander("View as table, or save"):
         st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")
         save(figure, alt, table, key)
     return event
+
+
+def legible(figure: go.Figure) -> go.Figure:
+    """The figure with all its words as large as the page's, where the page's theme would have them smaller."""
+    words = {"tickfont": {"size": TEXT}, "title": {"font": {"size": TEXT}}}
+    return figure.update_xaxes(**words).update_yaxes(**words).update_layout(font={"size": TEXT}, legend={"font": {"size": TEXT}})
 
 
 def save(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
@@ -176,15 +183,16 @@ def empty_figure(x_title: str, y_title: str) -> go.Figure:
         yaxis={"exponentformat": "power", "title": {"text": html_text(y_title)}, "linecolor": GREY},
         margin={"l": 10, "r": 10, "t": 30, "b": 10},
         height=380,
-        font={"size": 13},
+        font={"size": TEXT},
         legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
     )
     return figure
 
 
 def logarithmic(figure: go.Figure, low: float, high: float) -> None:
-    """A logarithmic axis of values from `low` to `high`, with a number at every power of ten; what lies beyond runs out of it."""
-    figure.update_yaxes(type="log", range=[math.log10(low), math.log10(high)], dtick=1)
+    """A logarithmic axis of values from `low` to `high`, a number at each power of ten or each second; what lies beyond runs out of it."""
+    ends = [math.log10(low), math.log10(high)]
+    figure.update_yaxes(type="log", range=ends, dtick=1 if ends[1] - ends[0] <= MOST_POWERS else 2)
 
 
 def _note(figure: go.Figure, text: str, **place: Any) -> None:

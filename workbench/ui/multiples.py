@@ -53,7 +53,7 @@ def panels_by_method(own: pd.DataFrame, lines: Sequence[ReferenceLine], measure:
     )
     figure.update_xaxes(title_text="Epsilon (log scale)", row=rows)
     figure.update_yaxes(title_text=html_text(measure), col=1, row=(rows + 1) // 2)
-    figure.update_layout(height=PANEL_PIXELS * rows + 60, margin={"l": 10, "r": 10, "t": 40, "b": 10}, font={"size": 13})
+    figure.update_layout(height=PANEL_PIXELS * rows + 60, margin={"l": 10, "r": 10, "t": 40, "b": 10})
     return figure
 
 

@@ -53,6 +53,8 @@ STATE_COLOURS: Final[dict[str, BadgeColour]] = {
     "lost": "red",
 }
 
+TEXT: Final = 15  # pixels of a chart's words: no smaller than the page's own, so that they are read from the last row
+
 # No colour of its own but the ground of white words, the light theme's accent in either: a theme that is chosen in the browser's menu holds
 # at once, and what was drawn here would keep the old one.
 _STYLE = """
@@ -62,6 +64,7 @@ _STYLE = """
   [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p, [data-testid="stImageCaption"] { color: inherit; }
   [data-testid="stMetricLabel"], [data-testid="stCaptionContainer"], [data-testid="stImageCaption"] { opacity: 0.82; }
   [data-testid="stBaseButton-primary"], [data-testid="stMultiSelectTagsContainer"] [data-tag] { background-color: #0b6b74 !important; }
+  .js-plotly-plot :is(.xtick text, .ytick text, .textpoint text, .xtitle, .ytitle, .annotation-text) { fill: currentColor !important; }
   .stMarkdownBadge { white-space: normal !important; }
   [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #77848c55; border-radius: 0 !important; }
   [data-testid="stMainBlockContainer"] { padding-top: 4.25rem; }
@@ -96,7 +99,7 @@ def is_bound(name: str) -> bool:
 
 
 def apply_style() -> None:
-    """Contrast of muted text at 4.5 to 1 or better, whole badges, hard edges of small images, and no button that does nothing.
+    """Muted text and a chart's words at a contrast of 4.5 to 1 or better, whole badges, hard edges of small images, no idle button.
 
     Headings take no more room than their line, so that a page's first plot shows without scrolling on a projector.
 

@@ -76,4 +76,4 @@ def test_the_command_writes_a_panel_and_says_what_does_not_fit(tmp_path: Path, c
     assert run(["process", "reverse", "--out", str(place), "--set", "number=5"]) == 2
     assert "Unknown choice of the panel reverse 'number'. Choose one of: digit, " in " ".join(capsys.readouterr().err.split())
     assert run(["process", "revers", "--out", str(place)]) == 2
-    assert "Choose one of: forward, step, reverse" in capsys.readouterr().err
+    assert "Choose one of: reverse, forward, step" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from workbench.ui.cards import three_numbers
 from workbench.ui.words import explained
 
 PREFIX = "claims_"
+CHARACTER = 8  # pixels, so that no name is cut
 
 
 def look_at_marked(names: list[str]) -> None:
@@ -28,6 +29,7 @@ def draw() -> None:
     st.dataframe(
         claims_frame(rows, audited_methods()), hide_index=True, alt=f"Claimed and proved epsilon of {len(rows)} methods",
         key=f"{PREFIX}table", selection_mode="single-row", on_select=lambda: look_at_marked(list(rows)),
+        column_config={"Method": st.column_config.Column(width=max(map(len, rows)) * CHARACTER)},
     )  # fmt: skip
     st.caption(
         "Each formula is evaluated at one stated setting and at the delta beside it. Only a proved upper bound is a guarantee; ∞ says that "

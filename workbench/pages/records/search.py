@@ -36,7 +36,9 @@ READ = (
     "Of a record that left no trace in the samples, any share is as likely as another. A large one is no proof: of a hundred such records "
     "one is nearer than 99 % of the others by chance. Private."
 )
-NOT_ATTACKED = "No scores of single records are kept of this run. Take one on the Audit page, under Membership; `quantile` keeps none."
+NOT_ATTACKED = (
+    "No scores of single records are kept of this run. Take some on the Audit page (Membership); the attack `quantile` keeps none."
+)
 ANYBODY = (
     "What the bound allows anybody to find out from samples and weights, whichever record this is. It does not cover this page, which "
     "looks at the records themselves."

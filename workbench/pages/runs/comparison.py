@@ -36,7 +36,8 @@ def run_detail(run: Run, prefix: str) -> None:
     left, right = st.columns(2)
     with left:
         chosen = set_choice(f"{prefix}samples", run.id)
-        st.markdown("**Samples**")
+        if chosen.kept_records() is not None:
+            st.markdown("**Samples**")
         show_samples(run, chosen)
     with right:
         show_values(RunFolder(Workspace.default(), run.id), prefix)

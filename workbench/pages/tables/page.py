@@ -9,6 +9,7 @@ from workbench.datasets.table_files import CSV, PARQUET, TableFile
 from workbench.errors import WorkbenchError
 from workbench.escaping import markdown, prose
 from workbench.evaluation.side_by_side import MOST_ROWS, apart, associations, shares
+from workbench.pages import entry
 from workbench.pages.tables.methods import methods_over_epsilons
 from workbench.pages.tables.pictures import distances, pairs, small_multiples
 from workbench.records import Records
@@ -43,6 +44,7 @@ def draw() -> None:
     elsewhere = [one for one in imports(Workspace.default()) if one.facts.kind.name == "table"]
     if not finished and not elsewhere:
         st.info("No run on a table has finished yet. Train one on the Train page, then come back.")
+        st.page_link(entry("train"), label="Plan one on the bundled table", query_params={"train_dataset": "breast-cancer"})
         return
     try:
         owner = run_choice(f"{PREFIX}run", runs=finished, imports=elsewhere)

@@ -43,7 +43,7 @@ def shares_chart(frame: pd.DataFrame) -> go.Figure:
     angle = -45 if sum(map(len, texts)) > SLANTED else None  # slanted to the other side, the last one would not fit
     figure.update_xaxes(tickvals=list(range(len(frame))), ticktext=texts, title=None, tickangle=angle)
     figure.update_yaxes(tickformat=".0%", rangemode="tozero", title=None)
-    figure.update_layout(height=230, barmode="group", font={"size": 11}, showlegend=len(frame.columns) > 2)
+    figure.update_layout(height=230, barmode="group", showlegend=len(frame.columns) > 2)
     return figure
 
 
@@ -70,7 +70,7 @@ def columns_apart_chart(columns: pd.DataFrame) -> go.Figure:
         figure.add_bar(x=names, y=columns[part].tolist(), name=label, marker=marker, hovertemplate="%{x}: %{y:.3f}")
     figure.update_xaxes(title=None, tickangle=-45)
     figure.update_yaxes(rangemode="tozero", title=None)
-    figure.update_layout(height=440, barmode="group", font={"size": 11}, showlegend=True)
+    figure.update_layout(height=440, barmode="group", showlegend=True)
     return figure
 
 
@@ -91,7 +91,7 @@ def squares_chart(matrix: pd.DataFrame, most: float) -> go.Figure:
     figure.add_heatmap(z=matrix.to_numpy(), x=names, y=names, zmin=0, zmax=most, colorscale="Cividis", hovertemplate=template)
     figure.update_xaxes(title=None, tickangle=-45)
     figure.update_yaxes(title=None, autorange="reversed")
-    figure.update_layout(height=440, font={"size": 11})
+    figure.update_layout(height=440)
     return figure
 
 

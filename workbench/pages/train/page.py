@@ -39,6 +39,8 @@ def draw() -> None:
         if asked_for:  # before anything that takes time: who asked for a run, or has just launched one, sees it at once
             watch_section(launched)
     with form:
+        if asked_for:
+            st.header("Plan another", anchor=False)
         plan_form()
     if not asked_for:
         with below.container():
