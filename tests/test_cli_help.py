@@ -57,7 +57,7 @@ def test_help_alone_lists_the_words() -> None:
 
 def test_what_help_does_not_know_lists_what_it_does() -> None:
     result = CliRunner().invoke(app, ["help", "epsilom"])
-    assert "Unknown command, group, word or measure 'epsilom'. Choose one of: epsilon, delta" in str(result.exception)
+    assert "Unknown command, group, word or measure 'epsilom'. Choose one of: epsilon, epsilon 0, delta" in str(result.exception)
 
 
 def test_help_explains_each_measure_and_says_which_values_are_better() -> None:

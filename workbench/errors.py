@@ -37,8 +37,8 @@ class AccountWarning(BudgetWarning):
 def choose(name: str, choices: Mapping[str, T], what: str) -> T:
     """Look `name` up in a registry; an unknown name lists the choices, those spelt much alike first."""
     if name not in choices:
-        alike = get_close_matches(name, choices)
-        listed = ", ".join([*alike, *(choice for choice in choices if choice not in alike)])
+        alike = get_close_matches(name, choices, n=max(1, len(choices)))
+        listed = ", ".join(sorted(choices, key=lambda choice: choice not in alike))
         raise WorkbenchError(f"Unknown {what} {name!r}. Choose one of: {listed or 'none'}.")
     return choices[name]
 

@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
-from browser.conftest import ROOT, end_workers, let_in, search_neighbours
+from browser.conftest import ROOT, let_in, search_neighbours
 from browser.test_accessibility import DEPENDS, PAGES
 from browser.test_layout import SETTLED
 from browser.test_main_job import LINK
@@ -233,7 +234,9 @@ def test_a_run_outlives_its_worker_and_its_app_and_ends_at_the_planned_bound(bro
         expect(page.get_by_text(re.compile(r"step [1-9][\d,]* of 20,001"))).to_be_visible()
         process.kill()
         process.wait(timeout=30)
-        end_workers(home, but="workbench.cli app")
+        worker = RunStore(Workspace.open(home / "home")).get(run.group(1)).process
+        assert worker is not None
+        psutil.Process(worker["pid"]).kill()
     with start_app() as (address, _):
         page = pages.new_page()
         page.goto(f"{address.replace('/?', '/train?')}&train_run={run.group(1)}")

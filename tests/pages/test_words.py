@@ -51,7 +51,7 @@ def test_a_word_is_defined_by_each_of_its_names() -> None:
     assert WORDS.keys().isdisjoint(ALSO)
     assert [word for word in (*WORDS, *ALSO) if word != word.lower()] == [], "`workbench help` looks for small letters"
     assert set(ALSO.values()) <= WORDS.keys()
-    with pytest.raises(WorkbenchError, match=r"Unknown word 'epsilom'. Choose one of: epsilon, delta"):
+    with pytest.raises(WorkbenchError, match=r"Unknown word 'epsilom'. Choose one of: epsilon, epsilon 0, delta"):
         define("epsilom")
 
 
