@@ -10,6 +10,7 @@ from workbench.records import ImageKind
 
 FASHION = DatasetFacts(name="clothes", num_records=60_000, kind=ImageKind(size=(1, 28, 28)), classes=tuple("0123456789"))
 SHAPES = DatasetFacts(name="shapes", num_records=400, kind=ImageKind(size=(3, 16, 16)), classes=("circle", "square", "stripes"))
+COLOURED = FASHION.at_size((3, 8, 8))
 ONE_CLASS = SHAPES.model_copy(update={"classes": ()})
 TINY = SHAPES.at_size((3, 6, 6))
 
@@ -20,7 +21,10 @@ TINY = SHAPES.at_size((3, 6, 6))
         (SHAPES, 3.0, "private-classifier"),
         (SHAPES, 10.0, "private-classifier"),
         (FASHION, 1.0, "cluster-moments"),
-        (FASHION.model_copy(update={"num_records": 300}), 1.0, "private-classifier"),
+        (FASHION.model_copy(update={"num_records": 300}), 1.0, "cluster-moments"),
+        (FASHION.model_copy(update={"num_records": 200}), 1.0, "private-classifier"),
+        (COLOURED.model_copy(update={"num_records": 850}), 2.0, "cluster-moments"),
+        (COLOURED.model_copy(update={"num_records": 300}), 1.0, "private-classifier"),
         (facts_of("permuted-digits"), 1.0, "cluster-moments"),
         (facts_of("permuted-digits"), 10.0, "cluster-moments"),
         (ONE_CLASS, 3.0, "cluster-moments"),

@@ -7,7 +7,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.cluster_moments.method import ClusterMoments, frequencies_above_noise
 from workbench.methods.private_classifier.method import PrivateClassifier
 
-ENOUGH = 6  # frequencies of each side, from which on moments of the records' own show more than public images can be told to
+ENOUGH = 5  # frequencies of a side, or more than a quarter of them: from there on moments of records teach more than public images do
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,18 @@ def proposed_for_images(facts: DatasetFacts, epsilon: float, delta: float) -> Pr
     a size that `processes` are drawn at.
     """
     least, most = DATASETS["processes"].sides
-    seen = min(frequencies_above_noise(facts, epsilon, delta), *facts.shape[1:])
+    shorter = min(facts.shape[1:])
+    seen, enough = min(frequencies_above_noise(facts, epsilon, delta), shorter), min(ENOUGH, shorter // 4 + 1)
     setting = f"{facts.num_records} records of {facts.shape[0]} x {facts.shape[1]} x {facts.shape[2]} at epsilon {epsilon:g}"
-    if facts.num_classes < 2 or not least <= min(facts.shape[1:]) <= max(facts.shape[1:]) <= most:
+    if facts.num_classes < 2 or not least <= shorter <= max(facts.shape[1:]) <= most:
         return Proposal(ClusterMoments.name, "It needs no classes and no public images.")
-    if seen >= min(ENOUGH, *facts.shape[1:]):
+    if seen >= enough:
         return Proposal(
             ClusterMoments.name, f"{setting} leave {seen} frequencies of each side above the noise, and it rests on nothing public."
         )
     return Proposal(
         PrivateClassifier.name,
-        f"{setting} leave only {seen} frequencies of each side above the noise: too few for images of their own, while a classifier can "
-        "still be learned, which chooses among public images.",
+        f"{setting} leave only {seen} frequencies of each side above the noise: too few for shapes of any place and colour, while a "
+        "classifier can still be learned, which chooses among public images. Where classes differ on average, as in brightness or place, "
+        f"{ClusterMoments.name} may teach more.",
     )
