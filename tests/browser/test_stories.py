@@ -226,12 +226,12 @@ def test_a_run_outlives_its_worker_and_its_app_and_ends_at_the_planned_bound(bro
     pages.set_default_timeout(120_000)
     with start_app() as (address, process):
         page = pages.new_page()
-        page.goto(f"{address.replace('/?', '/train?')}&{LINK.replace('train_set.training.steps=300', 'train_set.training.steps=20000')}")
+        page.goto(f"{address.replace('/?', '/train?')}&{LINK.replace('train_set.training.steps=300', 'train_set.training.steps=5000')}")
         page.get_by_role("button", name="Launch").click()
         expect(page).to_have_url(re.compile("train_run="))
         run = re.search(r"train_run=([a-z0-9]{8})", page.url)
         assert run is not None
-        expect(page.get_by_text(re.compile(r"step [1-9][\d,]* of 20,001"))).to_be_visible()
+        expect(page.get_by_text(re.compile(r"step [1-9][\d,]* of 5,001"))).to_be_visible()
         process.kill()
         process.wait(timeout=30)
         worker = RunStore(Workspace.open(home / "home")).get(run.group(1)).process
@@ -242,7 +242,7 @@ def test_a_run_outlives_its_worker_and_its_app_and_ends_at_the_planned_bound(bro
         page.goto(f"{address.replace('/?', '/train?')}&train_run={run.group(1)}")
         expect(page.get_by_text("lost", exact=True).first).to_be_visible()
         page.get_by_role("button", name="Resume").click()
-        expect(page.get_by_text(re.compile("step 20,001 of 20,001"))).to_be_visible(timeout=LONG)
+        expect(page.get_by_text(re.compile("step 5,001 of 5,001"))).to_be_visible(timeout=LONG)
         expect(page.get_by_text("done", exact=True).first).to_be_visible()
     pages.close()
     ended = RunStore(Workspace.open(home / "home")).get(run.group(1))

@@ -23,6 +23,7 @@ TINY = SHAPES.at_size((3, 6, 6))
         (FASHION, 1.0, "cluster-moments"),
         (FASHION.model_copy(update={"num_records": 300}), 1.0, "cluster-moments"),
         (FASHION.model_copy(update={"num_records": 200}), 1.0, "private-classifier"),
+        (SHAPES.model_copy(update={"num_records": 1_000}), 3.0, "cluster-moments"),
         (COLOURED.model_copy(update={"num_records": 850}), 2.0, "cluster-moments"),
         (COLOURED.model_copy(update={"num_records": 300}), 1.0, "private-classifier"),
         (facts_of("permuted-digits"), 1.0, "cluster-moments"),

@@ -7,7 +7,8 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.cluster_moments.method import ClusterMoments, frequencies_above_noise
 from workbench.methods.private_classifier.method import PrivateClassifier
 
-ENOUGH = 5  # frequencies of a side, or more than a quarter of them: from there on moments of records teach more than public images do
+FEW = 500  # records, fewer than which need the more frequencies of a side above the noise: ENOUGH, or more than a quarter of them
+ENOUGH, LEAST = 5, 3
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ def proposed_for_images(facts: DatasetFacts, epsilon: float, delta: float) -> Pr
     """
     least, most = DATASETS["processes"].sides
     shorter = min(facts.shape[1:])
-    seen, enough = min(frequencies_above_noise(facts, epsilon, delta), shorter), min(ENOUGH, shorter // 4 + 1)
+    seen = min(frequencies_above_noise(facts, epsilon, delta), shorter)
+    enough = LEAST if facts.num_records >= FEW else min(ENOUGH, shorter // 4 + 1)
     setting = f"{facts.num_records} records of {facts.shape[0]} x {facts.shape[1]} x {facts.shape[2]} at epsilon {epsilon:g}"
     if facts.num_classes < 2 or not least <= shorter <= max(facts.shape[1:]) <= most:
         return Proposal(ClusterMoments.name, "It needs no classes and no public images.")
