@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 import pytest
-from support.mechanism import Bench, bench_of, cases, findings, violations
+from support.mechanism import bench_of, cases, findings, is_found, violations
 from support.odd_methods import join_registry, odd
 from support.quick import ALL_METHODS
 
@@ -84,11 +84,6 @@ def altered(monkeypatch: pytest.MonkeyPatch, function: Any, old: str, new: str) 
     changed = names[function.__name__]
     assert isinstance(changed, FunctionType)
     monkeypatch.setattr(function, "__code__", changed.__code__)
-
-
-def broken(bench: Bench, stage: str) -> set[tuple[str, str]]:
-    """Stage and quantity of what does not hold."""
-    return {(finding.stage, finding.quantity) for finding in violations(findings(bench, only=stage))}
 
 
 Change = tuple[Callable[..., Any] | str, str, str]  # a name: the method's own function of that name
@@ -298,7 +293,7 @@ def test_a_change_that_breaks_the_guarantee_is_found(what: str, monkeypatch: pyt
     altered(monkeypatch, getattr(methods.METHODS[method], function) if isinstance(function, str) else function, old, new)
     if "sqrt 2" in what:
         altered(monkeypatch, *LONGER_FEATURES)
-    assert expected in broken(bench_of(method), stage)
+    assert is_found(bench_of(method), *expected, only=stage)
 
 
 JOINED = "marginals = joined_measurements(measurements(config, state))"
@@ -704,12 +699,14 @@ def test_a_change_of_a_configured_mechanism_is_found(what: str, monkeypatch: pyt
     case, stage, changes, quantity = IN_CASES[what]
     for function, old, new in changes:
         altered(monkeypatch, function, old, new)
-    assert (stage, quantity) in broken(case.bench(), stage)
+    assert is_found(case.bench(), stage, quantity, only=stage)
 
 
 def test_longer_features_are_truncated_before_they_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
     altered(monkeypatch, *LONGER_FEATURES)
-    assert broken(bench_of("dp-merf"), "release") == set(), "the grid truncates every vector to the norm that the event states"
+    assert violations(findings(bench_of("dp-merf"), only="release")) == [], (
+        "the grid truncates every vector to the norm that the event states"
+    )
 
 
 def test_public_records_that_are_private_are_missed_without_their_check(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -721,12 +718,12 @@ def test_public_records_that_are_private_are_missed_without_their_check(monkeypa
 def test_streams_that_forget_the_step_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Randomness.stream
     monkeypatch.setattr(Randomness, "stream", lambda self, purpose, step=0, index=0: stream(self, purpose, 0, index))
-    assert ("all", "freshness") in broken(bench_of(odd("odd-teacher").name), "teacher")
+    assert is_found(bench_of(odd("odd-teacher").name), "all", "freshness", only="teacher")
 
 
 def test_half_the_distance_for_a_null_record_of_a_table_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     altered(monkeypatch, odd("odd-marginals").stages, "zero_out_ratio=math.sqrt(0.5)", "zero_out_ratio=0.5")
-    assert ("release", "null record") in broken(bench_of("odd-marginals"), "release")
+    assert is_found(bench_of("odd-marginals"), "release", "null record", only="release")
 
 
 @pytest.mark.parametrize(
@@ -735,4 +732,4 @@ def test_half_the_distance_for_a_null_record_of_a_table_is_found(monkeypatch: py
 )
 def test_a_choice_that_tells_more_than_its_event_is_found(monkeypatch: pytest.MonkeyPatch, old: str, new: str, quantity: str) -> None:
     altered(monkeypatch, mst_choice, old, new)
-    assert (CHOICE, quantity) in broken(bench_of("mst"), CHOICE)
+    assert is_found(bench_of("mst"), CHOICE, quantity, only=CHOICE)

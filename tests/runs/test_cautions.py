@@ -122,7 +122,8 @@ def test_a_small_class_that_noise_drowns_is_named(method: str) -> None:
     rows = np.concatenate([np.flatnonzero(np.asarray(both.train.labels) == label)[: (labels == label).sum()] for label in (0, 1)])
     facts = both.facts.model_copy(update={"num_records": len(labels), "classes": ("circle", "square")})
     few = Dataset(facts, both.train.take(rows), both.held_out)
-    quick: dict[str, Any] = {"dp-merf": {"training.steps": 2}}
+    few_public = {"records": 1000}  # as typical as many
+    quick: dict[str, Any] = {"dp-merf": {"training.steps": 2}, "class-means": few_public, "class-moments": few_public}
     plan = make_plan(method, few.facts, epsilon=20, settings=quick.get(method, {}))
     state = new_state(plan, seed=1)
     for _ in fit(plan, few, state):

@@ -2,8 +2,8 @@
 
 from support.mechanism import cases
 from support.mechanism.benches import bench_of
-from support.mechanism.checks import findings, violations
+from support.mechanism.checks import findings, is_found, violations
 from support.mechanism.finding import Finding
 from support.mechanism.recording import Bench
 
-__all__ = ["Bench", "Finding", "bench_of", "cases", "findings", "violations"]
+__all__ = ["Bench", "Finding", "bench_of", "cases", "findings", "is_found", "violations"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any, Literal, get_args, get_origin
 
@@ -116,7 +116,11 @@ class Case:
         return configure(kind, facts, kind.presets[self.preset].values(facts), self.settings)
 
     def plan(self) -> Plan:
-        """Planned at epsilon 10 of a bound, else of a claim, else without one."""
+        """Planned at epsilon 10 of a bound, else of a claim, else without one; once, as what is asked of a case asks for its plan again."""
+        return self._plan
+
+    @cached_property
+    def _plan(self) -> Plan:
         refused: WorkbenchError | None = None
         ways: list[dict[str, Any]] = [asked_of(self.method), {"epsilon": 10.0, "target": "claim"}, {}]
         for asked in ways:

@@ -28,6 +28,9 @@ from workbench.training.state import State
 
 FLAT = {"psg", "dp-gan", "dp-cgan"}  # whose loss is flat where weights are large; its gradients are longer than the norm as they are
 MOVED = ("replaced record", "null record")
+OF_THE_FLOW = {
+    "spending", "spending comes first", "freshness", "follows from releases", "free", "quiet", "private", "without release", "boundary",
+}  # fmt: skip
 SINGLE = 2e-3  # relative, of differences of releases in single precision
 
 
@@ -39,13 +42,30 @@ def growth(bench: Bench) -> float:
 def findings(bench: Bench, only: str | None = None) -> list[Finding]:
     """Everything that the harness measures of one method; with `only`, of the flow and of the stage of that name."""
     stages = bench.method.stages(bench.plan.facts)
-    found = [*spending(bench, stages), *follows(bench, stages), *freshness(bench, stages), *times(bench, stages)]
-    if only is None:
-        found += apart(bench)
+    if only is not None:
+        return [*flow(bench, stages), *mechanisms(bench, stages, only)]
+    return [*flow(bench, stages), *apart(bench), *mechanisms(bench, stages), *together(bench, stages)]
+
+
+def is_found(bench: Bench, stage: str, quantity: str, only: str) -> bool:
+    """Whether something of a stage does not hold, looked for until it is found in the flow and in the mechanism of the stage `only`."""
+    stages = bench.method.stages(bench.plan.facts)
+    parts = [flow(bench, stages), mechanisms(bench, stages, only)]
+    found = itertools.chain(*(parts if quantity in OF_THE_FLOW else reversed(parts)))
+    return any((finding.stage, finding.quantity, finding.holds) == (stage, quantity, False) for finding in found)
+
+
+def flow(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
+    """What holds of the whole fit, one finding after the other."""
+    for check in (spending, follows, freshness, times):
+        yield from check(bench, stages)
+
+
+def mechanisms(bench: Bench, stages: list[Stage], only: str | None = None) -> Iterator[Finding]:
+    """What holds of each paid stage by its event, of all or of the one of that name."""
     for stage in stages:
         if stage.spent != "free" and only in (None, stage.name):
-            found += of_event(bench, stage)
-    return found + list(together(bench, stages)) if only is None else found
+            yield from of_event(bench, stage)
 
 
 def violations(found: list[Finding]) -> list[Finding]:

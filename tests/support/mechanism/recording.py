@@ -388,6 +388,8 @@ def copied(value: Any) -> Any:
     """A checkpoint, or a part of one, whose tensors are copies; a third of the time that `deepcopy` takes for many small ones."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
+    if value is None or isinstance(value, int | float | str | bytes):
+        return value
     if isinstance(value, dict):
         return {name: copied(part) for name, part in value.items()}
     return [copied(part) for part in value] if isinstance(value, list) else deepcopy(value)
