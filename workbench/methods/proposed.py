@@ -7,8 +7,8 @@ from workbench.datasets.base import DatasetFacts
 from workbench.methods.cluster_moments.method import ClusterMoments, frequencies_above_noise
 from workbench.methods.private_classifier.method import PrivateClassifier
 
-FEW = 500  # records, fewer than which need the more frequencies of a side above the noise: ENOUGH, or more than a quarter of them
-ENOUGH, LEAST = 5, 3
+MANY = 250  # records of a class, from which on LEAST frequencies of a side above the noise suffice, else ENOUGH or half of them
+LEAST, ENOUGH = 3, 6
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def proposed_for_images(facts: DatasetFacts, epsilon: float, delta: float) -> Pr
     least, most = DATASETS["processes"].sides
     shorter = min(facts.shape[1:])
     seen = min(frequencies_above_noise(facts, epsilon, delta), shorter)
-    enough = LEAST if facts.num_records >= FEW else min(ENOUGH, shorter // 4 + 1)
+    enough = LEAST if facts.num_records >= MANY * facts.num_classes else min(ENOUGH, shorter // 2)
     setting = f"{facts.num_records} records of {facts.shape[0]} x {facts.shape[1]} x {facts.shape[2]} at epsilon {epsilon:g}"
     if facts.num_classes < 2 or not least <= shorter <= max(facts.shape[1:]) <= most:
         return Proposal(ClusterMoments.name, "It needs no classes and no public images.")
