@@ -193,6 +193,7 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
     assert shown["replace_one"]["epsilon"] > shown["bound"]["epsilon"]
     words = workbench("show", run)
     assert "done" in words
+    assert not {"turn", "settled"} & {line.split(" ")[0] for line in words.splitlines()}
     assert words.index("bound where one record is replaced") < words.rindex("REPLACE_ONE")
     listed = read(workbench("runs", "--json"))
     assert {entry["id"] for entry in listed} == {run, read(only)["run"]}

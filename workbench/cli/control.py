@@ -15,6 +15,7 @@ from workbench.workspace import Workspace
 
 app = typer.Typer()
 APART = ("plan", "claim", "bound", "replace_one", "performance", "environments", "audit", "audit_design")  # told in their own way, or not
+OF_THE_REGISTRY = ("turn", "settled")  # of use to its own work alone
 
 
 @app.command("app")
@@ -111,7 +112,7 @@ def show(run_id: RunId, as_json: Json = False) -> None:
     if as_json:
         print_json(shown)
         return
-    values = {name: value for name, value in shown.items() if name not in APART}
+    values = {name: value for name, value in shown.items() if name not in (*APART, *OF_THE_REGISTRY)}
     times = {name: moment(values[name]) for name in ("heartbeat", "created", "started", "finished")}
     measured = "No audit has been run." if audit is None else describe_value(audit.value)
     print_fields({**values, **times, "claim": describe_value(run.claim), **bounds_of(run.bound, run.replace_one), "audit": measured})
