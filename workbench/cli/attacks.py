@@ -112,7 +112,7 @@ def print_copies(copying: Mapping[str, Any]) -> None:
         {
             "samples": f"{copying['num_samples']} of run {copying['run']}, in the features {terminal(copying['features'])}",
             "near is": f"within {copying['distance']:.4g}, where a hundredth of held-out records have a training record",
-            "near a record": f"{near['training']} samples a training one, {near['held_out']} samples one of as many held out; p {near['p']:.3g}"
+            "near a record": f"{near['training']} samples a training one, {near['held_out']} one of as many held out; p {near['p']:.3g}"
             + (f", in {terminal(space)}, as training records may have made the features" if space != copying["features"] else ""),
             "smallest ratios": f"{ratios['training']:.3f} to training, {ratios['held_out']:.3f} to held-out records (0 is a copy)",
             "near-duplicates": f"{among['samples']} samples in {among['groups']} groups; "
