@@ -1,13 +1,14 @@
 """Errors that a user can mend: one sentence that says what was expected, what came, and what to do."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
 T = TypeVar("T")
+MUCH_ALIKE = 0.6  # of difflib's ratio, as its own close matches have it
 
 
 class WorkbenchError(ValueError):
@@ -37,10 +38,15 @@ class AccountWarning(BudgetWarning):
 def choose(name: str, choices: Mapping[str, T], what: str) -> T:
     """Look `name` up in a registry; an unknown name lists the choices, those spelt much alike first."""
     if name not in choices:
-        alike = get_close_matches(name, choices, n=max(1, len(choices)))
-        listed = ", ".join(sorted(choices, key=lambda choice: choice not in alike))
+        listed = ", ".join(sorted(choices, key=lambda choice: _alike(name, choice), reverse=True))
         raise WorkbenchError(f"Unknown {what} {name!r}. Choose one of: {listed or 'none'}.")
     return choices[name]
+
+
+def _alike(name: str, other: str) -> float:
+    """How much alike two names are spelt, from MUCH_ALIKE to 1; 0 below, so that what is unlike keeps its order."""
+    ratio = SequenceMatcher(None, name, other).ratio()
+    return ratio if ratio >= MUCH_ALIKE else 0.0
 
 
 A_LIST = 'Expected a list, such as ["a", "b"]'

@@ -13,6 +13,7 @@ from browser.conftest import ROOT, TINY, app_on, let_in, search_neighbours
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from workbench.server import start
+from workbench.ui.theme import TEXT
 
 PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
 SLOW_SECONDS = 2.0
@@ -128,9 +129,14 @@ SHADES = """() => {
   const ground = getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor;
   const charts = [...document.querySelectorAll('.js-plotly-plot .main-svg')].map(element => getComputedStyle(element).backgroundColor);
   return {ground, charts: charts.filter(colour => colour !== 'rgba(0, 0, 0, 0)'),
+          ink: getComputedStyle(document.querySelector('[data-testid="stApp"]')).color,
           text: getComputedStyle(document.querySelector('.js-plotly-plot .xtitle')).fill,
           caption: getComputedStyle(document.querySelector('[data-testid="stCaptionContainer"] p')).color};
 }"""
+
+
+CHART_WORDS = """() => [...document.querySelectorAll('.js-plotly-plot :is(.xtick text, .ytick text, .xtitle, .ytitle)')].map(
+  element => ({fill: getComputedStyle(element).fill, size: getComputedStyle(element).fontSize}))"""
 
 
 def test_page_and_chart_take_the_systems_theme_and_the_menus(page: Page, server: str, finished_run: str) -> None:
@@ -143,6 +149,7 @@ def test_page_and_chart_take_the_systems_theme_and_the_menus(page: Page, server:
         page.wait_for_function(f"(ground) => {{ const {{ground: page, charts}} = ({SHADES})(); return page === ground && charts.length &&"
                                " charts.every(colour => colour === ground); }", arg=ground)  # fmt: skip
         found = page.evaluate(SHADES)
+        assert {(words["fill"], words["size"]) for words in page.evaluate(CHART_WORDS)} == {(found["ink"], f"{TEXT}px")}
         for words in (found["text"], found["caption"]):
             bright = sum(map(int, re.findall(r"\d+", words)[:3])) / 3
             assert abs(bright - sum(rgb(themes[name]["backgroundColor"])) / 3) > 90, (name, found)

@@ -10,7 +10,15 @@ OpenPage = Callable[..., AppTest]
 
 @pytest.mark.parametrize(
     ("field", "text"),
-    [("method", "dp-promis"), ("preset", "papers"), ("target", "bound"), ("epsilon", "-1"), ("epsilon", "two"), ("delta", "2")],
+    [
+        ("method", "dp-promis"),
+        ("preset", "papers"),
+        ("target", "bound"),
+        ("epsilon", "-1"),
+        ("epsilon", "two"),
+        ("epsilon", "inf"),
+        ("delta", "2"),
+    ],
 )
 def test_what_cannot_be_chosen_is_named_beside_its_default(open_page: OpenPage, field: str, text: str) -> None:
     app = open_page("budget", **{f"budget_{field}": text})

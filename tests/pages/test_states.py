@@ -110,6 +110,8 @@ def test_a_page_in_every_state(
         assert known[0].id in said or page not in SHOW_RUNS
     elif state == "none" or page not in ("start", "runs", "claims"):
         assert EMPTY[page] in said
+    ways = [element.proto.label for element in elements(app.main) if element.type == "page_link"]
+    assert page != "tables" or "Plan one on the bundled table" in ways
     if state in ("failed", "lost") and page in SHOW_ENDED:
         assert known[0].error is not None
         assert known[0].error in said

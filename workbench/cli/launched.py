@@ -44,7 +44,7 @@ def watch(run: Life) -> Life:
     with tqdm(total=run.steps, file=sys.stderr, unit="step", **{"mininterval": 1.0, **bar_pace()}) as bar:
 
         def show(now: Job) -> None:
-            stage = now.stage or ("" if now.step or now.task != "train" else "reads its records and prepares public images")
+            stage = now.stage or ("" if now.step or now.task != "train" else "before the first step")
             bar.set_description_str(f"{now.state} {stage}".strip(), refresh=False)
             if now.task == "train":
                 bar.set_postfix_str(f"epsilon {RunStore(Workspace.default()).get(now.id).epsilon_spent:.3g}", refresh=False)

@@ -1,6 +1,5 @@
 """The choices that make a plan, drawn alike on the Budget and the Train page and bound to the address bar."""
 
-import math
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ TARGET_TITLES = {  # a number to meet the epsilon, or which number a run rests o
 HOW_TO_CHOOSE = "Which suit? A run of public-choice at a small epsilon, .1 say, asks the records."
 SETTINGS = "set."  # before the names of a method's settings in keys and addresses: they may be those of a request's own fields
 DEFAULT_METHOD = "dp-promise"
+LARGEST = sys.float_info.max  # a finite number at most
 GPU_DEVICES = ("/dev/nvidia*", "/dev/dxg", "/dev/kfd")  # of NVIDIA, of Windows below Linux, of AMD
 
 
@@ -96,7 +96,7 @@ def plan_choices(prefix: str) -> Choices:
     if not fitting:
         st.error(f"No method here takes {facts.kind.name} data, which {markdown(facts.name)} is.")
         st.stop()
-    proposal = proposed_method(dataset, facts, prefix)
+    proposal = proposed_method(dataset, facts, prefix, asked.get(f"{prefix}epsilon", ""))
     index = fitting.index(proposal.method) if proposal.method in fitting else 0
     method = row[2].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
     if proposal.reason:
@@ -117,7 +117,7 @@ def plan_choices(prefix: str) -> Choices:
 def not_taken(asked: Mapping[str, str], prefix: str, methods: Collection[str], presets: Collection[str]) -> list[str]:
     """What an address asks for that the widgets cannot show, a sentence each."""
     names: dict[str, Collection[str]] = {"method": methods, "preset": presets, "target": TARGET_TITLES.values()}
-    most = {"epsilon": math.inf, "delta": 1.0}
+    most = {"epsilon": LARGEST, "delta": 1.0}
     texts = {field: text for field in (*names, *most) if (text := asked.get(f"{prefix}{field}"))}
     wrong = [field for field, text in texts.items() if not (text in names[field] if field in names else _is_within(text, most[field]))]
     return [
@@ -133,13 +133,15 @@ def _is_within(text: str, most: float) -> bool:
         return False
 
 
-def proposed_method(dataset: DatasetRef, facts: DatasetFacts, prefix: str) -> Proposal:
+def proposed_method(dataset: DatasetRef, facts: DatasetFacts, prefix: str, asked_epsilon: str = "") -> Proposal:
     """The method that the page begins with: for images of one's own by a rule over public facts, else the workbench's usual one.
 
-    A method that nobody changed follows the dataset; one that was chosen stays.
+    A method that nobody changed follows the dataset; one that was chosen stays. `asked_epsilon` is the address's, which the widget below
+    takes only after this.
     """
     key, last = f"{prefix}method", f"{prefix}proposed_method"
-    epsilon = st.session_state.get(f"{prefix}epsilon", DEFAULT_EPSILON) or DEFAULT_EPSILON
+    first = float(asked_epsilon) if _is_within(asked_epsilon, LARGEST) else DEFAULT_EPSILON
+    epsilon = st.session_state.get(f"{prefix}epsilon", first) or DEFAULT_EPSILON
     is_own_image = bool(dataset.path) and facts.kind.name == "image"
     proposal = proposed_for_images(facts, epsilon, usual_delta(facts)) if is_own_image else Proposal(DEFAULT_METHOD, "")
     if st.session_state.get(key) == st.session_state.get(last, proposal.method) != proposal.method:

@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable
 
 import pytest
-from pages.reading import text_of
+from pages.reading import elements, text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 from support.launchers import Nowhere
 
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.methods import METHODS
+from workbench.pages.train.watch import BEFORE_THE_FIRST
 from workbench.plan import Plan
 from workbench.privacy.attacks.canaries import AuditDesign
 from workbench.privacy.spending.ledger import Ledger
@@ -88,6 +89,20 @@ def test_the_question_starts_another_run_or_shows_the_one_there_is(monkeypatch: 
     app.button(key="x_again").click().run()
     assert not app.exception
     assert [app.session_state["x_launched"], *(run.id for run in before)] == [run.id for run in RunStore(here()).list()]
+
+
+def test_a_run_that_has_taken_no_step_says_what_it_does(home_with_runs: object) -> None:
+    def draw(step: int) -> None:
+        from workbench.pages.train.watch import show_run
+        from workbench.runs.store import RunStore
+        from workbench.workspace import Workspace
+
+        show_run(RunStore(Workspace.default()).list()[0].model_copy(update={"state": "running", "step": step}), "x_")
+
+    for step in (0, 1):
+        app = AppTest.from_function(draw, args=(step,)).run(timeout=60)
+        bars = [element.proto.text for element in elements(app.main) if element.type == "progress"]
+        assert [text == BEFORE_THE_FIRST for text in bars] == [step == 0]
 
 
 def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with_runs: object) -> None:
