@@ -135,7 +135,7 @@ SHADES = """() => {
 }"""
 
 
-CHART_WORDS = """() => [...document.querySelectorAll('.js-plotly-plot :is(.xtick text, .ytick text, .xtitle, .ytitle)')].map(
+CHART_WORDS = """() => [...document.querySelectorAll('.js-plotly-plot :is(.xtick text, .ytick text, .xtitle, .ytitle, .legendtext)')].map(
   element => ({fill: getComputedStyle(element).fill, size: getComputedStyle(element).fontSize}))"""
 
 

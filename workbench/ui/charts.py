@@ -44,17 +44,11 @@ def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str, **selection
     `selection` is how points may be selected, as `st.plotly_chart` takes it; returns what it returns.
     """
     config = {**NO_UPLOAD, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
-    event = st.plotly_chart(legible(figure), key=key, alt=alt, config=config, **selection)
+    event = st.plotly_chart(figure, key=key, alt=alt, config=config, **selection)
     with st.expander("View as table, or save"):
         st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")
         save(figure, alt, table, key)
     return event
-
-
-def legible(figure: go.Figure) -> go.Figure:
-    """The figure with all its words as large as the page's, where the page's theme would have them smaller."""
-    words = {"tickfont": {"size": TEXT}, "title": {"font": {"size": TEXT}}}
-    return figure.update_xaxes(**words).update_yaxes(**words).update_layout(font={"size": TEXT}, legend={"font": {"size": TEXT}})
 
 
 def save(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
@@ -184,7 +178,7 @@ def empty_figure(x_title: str, y_title: str) -> go.Figure:
         margin={"l": 10, "r": 10, "t": 30, "b": 10},
         height=380,
         font={"size": TEXT},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "font": {"size": TEXT}},
     )
     return figure
 

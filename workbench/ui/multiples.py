@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 from workbench.escaping import html_text
 from workbench.ui.charts import ReferenceLine, epsilon_axis, place_of
 from workbench.ui.looks import looks_of
-from workbench.ui.theme import GREY
+from workbench.ui.theme import GREY, TEXT
 
 COLUMNS = 3
 PANEL_PIXELS = 230
@@ -53,7 +53,7 @@ def panels_by_method(own: pd.DataFrame, lines: Sequence[ReferenceLine], measure:
     )
     figure.update_xaxes(title_text="Epsilon (log scale)", row=rows)
     figure.update_yaxes(title_text=html_text(measure), col=1, row=(rows + 1) // 2)
-    figure.update_layout(height=PANEL_PIXELS * rows + 60, margin={"l": 10, "r": 10, "t": 40, "b": 10})
+    figure.update_layout(height=PANEL_PIXELS * rows + 60, margin={"l": 10, "r": 10, "t": 40, "b": 10}, font={"size": TEXT})
     return figure
 
 

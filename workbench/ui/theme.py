@@ -65,6 +65,7 @@ _STYLE = """
   [data-testid="stMetricLabel"], [data-testid="stCaptionContainer"], [data-testid="stImageCaption"] { opacity: 0.82; }
   [data-testid="stBaseButton-primary"], [data-testid="stMultiSelectTagsContainer"] [data-tag] { background-color: #0b6b74 !important; }
   .js-plotly-plot :is(.xtick text, .ytick text, .textpoint text, .xtitle, .ytitle, .annotation-text) { fill: currentColor !important; }
+  .js-plotly-plot :is(.xtick text, .ytick text, .xtitle, .ytitle) { font-size: TEXTpx !important; }
   .stMarkdownBadge { white-space: normal !important; }
   [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #77848c55; border-radius: 0 !important; }
   [data-testid="stMainBlockContainer"] { padding-top: 4.25rem; }
@@ -105,7 +106,7 @@ def apply_style() -> None:
 
     A number field that is empty has no value to step from, and a field of fractions no step that suits all of them.
     """
-    st.html(_STYLE)
+    st.html(_STYLE.replace("TEXTpx", f"{TEXT}px"))
 
 
 def icon() -> Image.Image:
