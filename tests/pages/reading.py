@@ -1,5 +1,6 @@
 """What a test reads of a page: its words, and its elements by kind."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,12 @@ def text_of(app: AppTest) -> str:
 def groups(app: AppTest) -> list[Any]:
     """The segmented controls and other groups of buttons, for which the library has no type."""
     return list(app.get("button_group"))
+
+
+def pictures(app: AppTest) -> list[tuple[str, str]]:
+    """Content and description of every picture on a card of the Gallery."""
+    cards = "".join(element.proto.body for element in app.get("html"))
+    return re.findall(r'<img src="([^"]*)" width="\d+" alt="([^"]*)">', cards)
 
 
 def elements(node: Any) -> Iterator[Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from pages.reading import pictures
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 from support.launchers import Here, Nowhere
@@ -94,7 +95,7 @@ def test_the_gallery_begins_a_search_once_and_lets_a_stopped_one_rest(open_page:
     (job,) = jobs()
     assert job.request == {"samples": "default", "num_samples": 40, "device": None, "features": "classifier", "attribute": None, "k": 5}
     assert "Search for neighbours: starting" in words(app)
-    assert not app.get("image")
+    assert not pictures(app)
     Jobs(here()).change(job.id, {"starting"}, "failed", state="failed", error="No space left on device")
     for _ in range(2):
         app = open_page("gallery", **asked)
@@ -103,7 +104,7 @@ def test_the_gallery_begins_a_search_once_and_lets_a_stopped_one_rest(open_page:
     monkeypatch.setitem(LAUNCHERS, "local", Here())
     app.button(key="gallery_resume").click().run()
     assert not app.exception
-    assert app.get("image")
+    assert pictures(app)
     assert {metric.label for metric in app.metric} >= {"Nearer to training than to held-out", "Privacy score", "Samples searched"}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from pages.conftest import app_at
-from pages.reading import elements, groups, text_of
+from pages.reading import elements, groups, pictures, text_of
 from streamlit.testing.v1 import AppTest
 from support.disk import full_disk
 from support.homes import here
@@ -54,6 +54,7 @@ def test_a_page_has_one_first_heading_and_describes_its_pictures(open_page: Open
     app = open_page(page, **OPENED.get(page, {}))
     assert len(app.title) == 1
     assert PICTURES.get(page, set()) <= {element.type for element in elements(app.main)}
+    assert all(description for _, description in pictures(app))
     for element in elements(app.main):
         if element.type == "plotly_chart":
             assert element.proto.alt, f"a chart of {page} has no description"
@@ -185,7 +186,7 @@ def test_a_method_on_a_table_has_its_pages_by_registry_alone(
     run = train_here(name, toy_table())
     gallery = open_page("gallery", gallery_run=run.id)
     gallery.button(key="gallery_begin").click().run()
-    assert not gallery.get("image")
+    assert not pictures(gallery)
     cards = [frame.value for frame in gallery.dataframe if frame.value.index.name == "record"]
     assert len(cards) == 12
     rows = [row.split(",")[0] for row in cards[0].index]
@@ -227,7 +228,7 @@ def test_a_method_on_images_has_its_pages_by_registry_alone(
     gallery = open_page("gallery", gallery_run=run.id)
     if epsilon is None:  # its sampler pays
         assert "touches private records" in text_of(gallery)
-    assert not gallery.get("image")
+    assert not pictures(gallery)
     gallery.button(key="gallery_begin").click().run()
-    assert gallery.get("image")
+    assert pictures(gallery)
     assert kind.name in text_of(open_page("runs", runs_chosen=run_label(run)))

@@ -99,6 +99,15 @@ def test_a_run_comes_back_as_it_was_made() -> None:
     assert RunFolder(here(), run.id).path.stat().st_mode & 0o077 == 0
 
 
+def test_a_row_is_read_anew_once_anything_in_it_is_another() -> None:
+    run = create()
+    store = RunStore(here())
+    assert store.get(run.id) is store.get(run.id)
+    with registry(here()).transaction() as connection:
+        connection.execute("UPDATE runs SET note = 'looked at' WHERE id = ?", (run.id,))
+    assert store.get(run.id) == run.model_copy(update={"note": "looked at"})
+
+
 def test_infinite_bounds_survive_the_registry() -> None:
     infinite = PrivacyValue(epsilon=float("inf"), delta=1e-5, status="not_proved", reason="No proof.")
     run = create(plan={"bound": infinite})

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DamagedFileError, ReadOnlyHomeError, WorkbenchError
@@ -210,9 +211,15 @@ class RunStore:
 
     def _run(self, row: sqlite3.Row) -> Run:
         try:
-            return Run.model_validate(fields_of(row))
+            return _validated(row)
         except ValueError as error:
             raise damaged_row_error(self.workspace, "run", error) from error
+
+
+@lru_cache(maxsize=4_096)
+def _validated(row: sqlite3.Row) -> Run:
+    """The run of a row, made once as long as the row is what it was: validation is most of what a list of a thousand runs takes."""
+    return Run.model_validate(fields_of(row))
 
 
 def unknown(run_id: str) -> WorkbenchError:

@@ -1,5 +1,6 @@
 """Starting the pages: Streamlit's own server on this machine alone, with the guard in front of it."""
 
+import gc
 import os
 import tomllib
 from collections.abc import AsyncIterator, Iterator
@@ -90,6 +91,8 @@ def warm_up() -> None:
     is_repl()
     load_measured()
     load_published()
+    gc.collect()
+    gc.freeze()  # the libraries stay: to look through them for what can go would take .2 s each time
 
 
 def settings() -> dict[str, Any]:

@@ -67,7 +67,12 @@ _STYLE = """
   .js-plotly-plot :is(.xtick text, .ytick text, .textpoint text, .xtitle, .ytitle, .annotation-text) { fill: currentColor !important; }
   .js-plotly-plot :is(.xtick text, .ytick text, .xtitle, .ytitle) { font-size: TEXTpx !important; }
   .stMarkdownBadge { white-space: normal !important; }
-  [data-testid="stImage"] img { image-rendering: pixelated; border: 1px solid #77848c55; border-radius: 0 !important; }
+  :is([data-testid="stImage"], .neighbours) img { image-rendering: pixelated; outline: 1px solid #77848c55; border-radius: 0 !important; }
+  .neighbours, .neighbours > div > div { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; }
+  .neighbours > div > div { gap: 2px; }
+  .neighbours :is(p, figure) { margin: 0; font-size: 0.875rem; }
+  .neighbours figcaption { text-align: center; }
+  .neighbours :is(p, figcaption) { opacity: 0.82; }
   [data-testid="stMainBlockContainer"] { padding-top: 4.25rem; }
   [data-testid="stHeading"] h1, [data-testid="stHeading"] h2 { padding: 0; }
   [data-testid="stNumberInput"]:has(input:placeholder-shown, input[step="0.01"]) button { display: none; }

@@ -46,6 +46,16 @@ def test_an_empty_chart_says_what_would_fill_it_and_offers_it(open_page: OpenPag
     assert [(job.task, job.owner) for job in Jobs(here()).all() if job.task == "evaluate"] == [("evaluate", newest.id)]
 
 
+def test_families_have_charts_once_they_are_opened(open_page: OpenPage) -> None:
+    charts = [
+        {element.proto.alt for element in open_page("budget", budget_method="dp-merf", **opened).get("plotly_chart")}
+        for opened in ({}, {"budget_families": "true"})
+    ]
+    more = charts[1] - charts[0]
+    assert len(more) > 1
+    assert all("measured points: " in alt for alt in more)
+
+
 def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.ui.expected.known_pace", lambda *_: None)
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())

@@ -1,17 +1,22 @@
 """The Gallery: samples beside their nearest records, sorted, filtered, judged."""
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 
-from pages.reading import groups, text_of
+from pages.reading import groups, pictures, text_of
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
-from workbench import runs
+from workbench import datasets, runs
 from workbench.evaluation import OUTSIDE_GUARANTEE
+from workbench.records.images import png_data_uri
+from workbench.runs.finished import kept_neighbours
+from workbench.runs.samples import sample_set
 from workbench.runs.store import RunStore
 from workbench.runs.verdicts import Verdicts
+from workbench.ui.formats import number
 
 OpenPage = Callable[..., AppTest]
 
@@ -22,7 +27,21 @@ def test_the_gallery_refuses_records_that_are_not_the_run_s(open_page: OpenPage,
         connection.execute("UPDATE runs SET fingerprint = 'another' WHERE id = ?", (newest.id,))
     app = open_page("gallery", gallery_run=newest.id)
     assert any("no longer those that run" in error.value for error in app.error)
-    assert not app.get("image")
+    assert not pictures(app)
+
+
+def test_a_card_shows_the_sample_beside_its_nearest_records(open_page: OpenPage) -> None:
+    app, newest = open_page("gallery"), RunStore(here()).list()[0]
+    generated, *training, held_out = pictures(app)[:7]
+    index = int(re.findall(r"sample (\d+)", generated[1])[0])
+    dataset, samples = datasets.load(newest.dataset), sample_set(here(), newest.id).kept_records()
+    assert samples is not None
+    found = kept_neighbours(here(), newest.id, app.selectbox(key="gallery_features").value, len(samples))
+    assert found is not None
+    assert generated[0] == png_data_uri(samples.records[index])
+    assert [address for address, _ in training] == [png_data_uri(dataset.train.records[position]) for position in found.indices[index]]
+    assert held_out[0] == png_data_uri(dataset.held_out.records[found.held_out_indices[index]])
+    assert f"at distance {number(float(found.distances[index, 0]))}" in training[0][1]
 
 
 def test_the_gallery_says_that_it_is_outside_the_guarantee(open_page: OpenPage) -> None:

@@ -116,15 +116,19 @@ def by_family(measured: pd.DataFrame, lines: Sequence[ReferenceLine], title: str
     shown = {name: rows for name, rows in families.items() if len(rows)}
     if len(set(measured["method"])) <= FEW or len(shown) < 2:
         return
-    with st.expander("By family of methods"), st.grid(columns="auto", min_column_width=LEAST_WIDTH):
-        for place, (name, rows) in enumerate(shown.items()):
-            with st.container():
-                st.markdown(f"**{name}**")
-                figure = charts.utility_chart(NO_OWN, load_published("none"), lines, title, fraction)
-                draw_measured(figure, rows)
-                figure.update_layout(height=420)
-                alt = f"{title} against epsilon of {len(rows)} measured points: {name}"
-                charts.show(figure, alt, utility_table(NO_OWN, load_published("none"), rows), f"{prefix}family_{place}")
+    none = load_published("none")
+    with st.expander("By family of methods", key=f"{prefix}families", bind="query-params") as opened:
+        if not opened.open:  # six charts take as long as the rest of the page
+            return
+        with st.grid(columns="auto", min_column_width=LEAST_WIDTH):
+            for place, (name, rows) in enumerate(shown.items()):
+                with st.container():
+                    st.markdown(f"**{name}**")
+                    figure = charts.utility_chart(NO_OWN, none, lines, title, fraction)
+                    draw_measured(figure, rows)
+                    figure.update_layout(height=420)
+                    alt = f"{title} against epsilon of {len(rows)} measured points: {name}"
+                    charts.show(figure, alt, utility_table(NO_OWN, none, rows), f"{prefix}family_{place}")
 
 
 def measure_names(facts: DatasetFacts, dataset: str) -> list[str]:

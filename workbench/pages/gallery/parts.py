@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from workbench.escaping import markdown
+from workbench.escaping import html_text, markdown
+from workbench.records.images import png_data_uri
 from workbench.runs.verdicts import JUDGEMENTS
-from workbench.ui.gallery import picture
 
 CARD_PIXELS = 56
 
@@ -23,16 +23,26 @@ class Picture:
 
 
 def neighbour_card(heading: str, generated: Picture, training: Sequence[Picture], held_out: Picture) -> None:
-    """A generated image beside its nearest training records and its nearest held-out one, with captions and descriptions."""
+    """A generated image beside its nearest training records and its nearest held-out one, with captions and descriptions.
+
+    The pictures are one piece of HTML: as elements of their own they would be most of what a page of cards takes.
+    """
     st.markdown(f"**{markdown(heading)}**")
     groups = {"Generated": [generated], "Nearest training records": training, "Held-out": [held_out]}
-    with st.container(horizontal=True, gap="xsmall"):
-        for name, pictures in groups.items():
-            images = [picture(item.record, CARD_PIXELS) for item in pictures]
-            with st.container(width=max(76, (images[0].width + 2) * len(pictures) + 10), gap=None):
-                st.caption(name)
-                captions = [markdown(item.caption) for item in pictures]
-                st.image(images, caption=captions, alt=[item.description for item in pictures], width=images[0].width, output_format="PNG")
+    st.html(f'<div class="neighbours">{"".join(_group(name, pictures) for name, pictures in groups.items())}</div>')
+
+
+def _group(name: str, pictures: Sequence[Picture]) -> str:
+    return f"<div><p>{html_text(name)}</p><div>{''.join(map(_figure, pictures))}</div></div>"
+
+
+def _figure(shown: Picture) -> str:
+    """A picture, enlarged by a whole factor as `ui.gallery.picture` does."""
+    channels, height, width = shown.record.shape
+    address = png_data_uri(shown.record[: 3 if channels >= 3 else 1])
+    wide = width * max(1, -(-CARD_PIXELS // height))
+    image = f'<img src="{address}" width="{wide}" alt="{html_text(shown.description)}">'
+    return f"<figure>{image}<figcaption>{html_text(shown.caption)}</figcaption></figure>"
 
 
 def verdict_controls(key: str, what: str, verdict: str | None, note: str, save: Callable[[str, str], object]) -> None:
