@@ -145,8 +145,9 @@ def every_frame(shown: Sequence[Numbers]) -> pd.DataFrame:
     )
 
 
+@st.cache_resource(max_entries=30, show_spinner=False)
 def every_chart(shown: Sequence[Numbers]) -> go.Figure:
-    """A row each, the first on top: hollow diamond, square and triangle in the method's colour, joined by a line."""
+    """A row each, the first on top: hollow diamond, square and triangle in the method's colour, joined by a line. It is kept."""
     figure = charts.empty_figure("Epsilon (log scale)", "")
     heights = range(len(shown) - 1, -1, -1)
     placed = list(zip(shown, heights, strict=True))

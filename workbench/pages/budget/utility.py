@@ -1,9 +1,10 @@
 """Utility against epsilon: the user's runs, the papers' printed points, what recipes reached, and the lines they all lie between."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from workbench import datasets
@@ -69,8 +70,7 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     lines, notes = reference_lines(facts, measure, measured_references(rows) | reference_values(mine, measure))
     title = measure_title(measure, own["features"].unique().tolist())
     picked = pick(measured, printed, "higher" if measure not in METRICS else METRICS[measure].better, prefix)
-    figure = charts.utility_chart(own, printed, lines, title, is_fraction(measure), picked)
-    draw_measured(figure, measured, picked)
+    figure = drawn(own, printed, measured, lines, title, is_fraction(measure), picked)
     alt = f"{title} against epsilon on {facts.name}: {len(own)} own runs, {len(measured)} measured and {len(printed)} published points"
     if own.empty and printed.empty and measured.empty:
         offer_to_fill(facts.name, mine, request, prefix)
@@ -79,6 +79,22 @@ def utility_section(facts: DatasetFacts, dataset: str, runs: Sequence[Run], pref
     about = [*bars_note(own, measured, printed), *measured_note(measured)]
     for note in [*about, *notes, *absences(facts, dataset, measure, mine, printed, missing)]:
         st.caption(prose(note))
+
+
+@st.cache_resource(max_entries=30, show_spinner=False)
+def drawn(
+    own: pd.DataFrame,
+    printed: pd.DataFrame,
+    measured: pd.DataFrame,
+    lines: Sequence[ReferenceLine],
+    title: str,
+    fraction: bool,
+    picked: Collection[str] | None,
+) -> go.Figure:
+    """The chart of all points, kept: its hundred points take longer than the rest of the page. Whoever gets it must not change it."""
+    figure = charts.utility_chart(own, printed, lines, title, fraction, picked)
+    draw_measured(figure, measured, picked)
+    return figure
 
 
 def bars_note(own: pd.DataFrame, measured: pd.DataFrame, printed: pd.DataFrame) -> list[str]:
