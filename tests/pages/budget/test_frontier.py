@@ -17,6 +17,10 @@ from workbench.pages.budget.frontier import (
     measured_rows,
     with_method,
 )
+from workbench.pages.budget.points import OWN_COLUMNS
+from workbench.pages.budget.utility import drawn
+from workbench.published import load_published
+from workbench.ui.charts import ReferenceLine
 from workbench.ui.theme import GREY
 
 
@@ -61,6 +65,25 @@ def test_a_point_is_the_mean_of_a_line_s_runs_with_their_range() -> None:
     assert "2 runs, seed 0, 1: 0.8 to 0.9 (private), 1,500 samples" in whole["about"]
     assert "its public model alone: 0.55 (private)" in whole["about"]
     assert measured_points(ROWS.iloc[:0]).empty
+
+
+def test_the_chart_that_is_kept_is_that_of_all_its_points() -> None:
+    points, printed = measured_points(ROWS), load_published("mnist", "accuracy_cnn")
+    mine = [("a", 2.0, 0.6, 0.5, 0.7, "run", "", "protocol"), ("a", 3.0, 0.6, 0.5, 0.7, "run", "", "protocol")]
+    shown: dict[str, list[Any]] = {  # each as it is, and another
+        "own": [pd.DataFrame(rows, columns=list(OWN_COLUMNS)) for rows in (mine[:1], mine[1:])],
+        "printed": [printed, printed.iloc[1:]],
+        "measured": [points, points.iloc[1:]],
+        "lines": [[ReferenceLine("chance", 0.1)], [ReferenceLine("chance", 0.2)]],
+        "title": ["Accuracy", "Coverage"],
+        "fraction": [True, False],
+        "picked": [["a"], ["b"]],
+    }
+    usual = {name: pair[0] for name, pair in shown.items()}
+    kept = drawn(**usual).to_json()
+    assert drawn(**usual).to_json() == kept
+    same = [name for name, pair in shown.items() if drawn(**usual | {name: pair[1]}).to_json() == kept]
+    assert same == []
 
 
 def test_a_method_is_a_line_and_the_floor_a_grey_one_with_provenance_on_hover() -> None:
