@@ -137,6 +137,7 @@ def test_a_tuner_tries_on_drawn_records_sweeps_and_compares(page: Page, server: 
     page.get_by_text("Sweep: several methods, epsilons, settings and seeds").click()
     methods = page.get_by_role("combobox", name=re.compile("Methods"))
     for name in METHODS:
+        settle(page)  # what is typed while a page is drawn anew is lost
         methods.fill(name)
         page.get_by_role("option", name=name, exact=True).click()
     page.keyboard.press("Escape")
@@ -263,6 +264,8 @@ def test_every_page_s_address_shows_the_same_in_another_browser(
     for name, address in PAGES.items():
         page.goto(f"{server}/{address.format(run=finished_run)}")
         expect(page.locator("h1")).to_be_visible()
+        settle(page)
+        expect(page.get_by_text("being measured")).to_have_count(0, timeout=LONG)  # or the other browser is told the pace, and this one not
         settle(page)
         other.goto(page.url)
         expect(other.locator("h1")).to_be_visible()
