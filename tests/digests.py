@@ -85,8 +85,8 @@ def of_fit(plan: Plan, seed: int = 0) -> dict[str, Any]:
     """Weights and samples of a seeded fit, to the bit, the losses on the way, and what evaluation says of the samples."""
     dataset = quick_dataset(plan.method)
     with one_thread():
-        state, found = trained(plan, dataset, seed)
-        return found | _of_samples(plan, dataset, state)
+        state, digests = trained(plan, dataset, seed)
+        return digests | _of_samples(plan, dataset, state)
 
 
 def trained(plan: Plan, dataset: Dataset, seed: int = 0) -> tuple[State, dict[str, Any]]:
@@ -110,11 +110,11 @@ def _of_samples(plan: Plan, dataset: Dataset, state: State) -> dict[str, Any]:
 
 def short_runs(methods: Sequence[str] = tuple(METHODS)) -> dict[str, Any]:
     """The seeded short run of each method, and its plan."""
-    found = {}
+    digests = {}
     for name in methods:
         plan = quick_plan(name)
-        found[name] = {"plan": of_plan(plan), "fit": of_fit(plan)}
-    return found
+        digests[name] = {"plan": of_plan(plan), "fit": of_fit(plan)}
+    return digests
 
 
 def recipe_plans(name: str = "digits") -> list[dict[str, Any]]:

@@ -32,8 +32,10 @@ def kappa(epsilon: float) -> float:
         x = epsilon + math.exp(log_excess)
         return -(1 - math.exp(epsilon - x)) / (x * (1 - math.exp(-x)))
 
-    found = [optimize.minimize_scalar(negative, bounds=(low, low + 2), method="bounded", options={"xatol": 1e-12}) for low in range(-12, 6)]
-    return -min(result.fun for result in found)
+    minima = [
+        optimize.minimize_scalar(negative, bounds=(low, low + 2), method="bounded", options={"xatol": 1e-12}) for low in range(-12, 6)
+    ]
+    return -min(result.fun for result in minima)
 
 
 def one_run_epsilon(m: int, r: int, v: int, delta: float, p: float) -> float:

@@ -39,12 +39,12 @@ ONE_SEED = [
 @cache
 def accuracies(recipe: str) -> dict[str, list[float]]:
     """The accuracy of each seed of every line of a recipe's results, in the order of its seeds."""
-    found: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    by_line: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for result in json.loads((RESULTS / f"{recipe}.json").read_text())["results"]:
         for measure in (result.get("evaluation") or {"results": []})["results"]:
             if measure["name"] in ("accuracy_cnn", "accuracy_logistic_regression"):
-                found[result["name"]][result["seed"]] = measure["value"]
-    return {name: [of[seed] for seed in sorted(of)] for name, of in found.items()}
+                by_line[result["name"]][result["seed"]] = measure["value"]
+    return {name: [of[seed] for seed in sorted(of)] for name, of in by_line.items()}
 
 
 @pytest.mark.parametrize(("recipe", "line", "bar"), REACHED)
@@ -67,16 +67,16 @@ def test_a_bar_that_is_said_to_be_missed_is(recipe: str, line: str, bar: float, 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
 def test_faces_stand_above_the_floor_in_every_attribute(attribute: str) -> None:
-    found = accuracies("faces-colour")
-    floor = fmean(found[f"class-moments, bound 10 (floor): {attribute}"])
-    assert fmean(found[f"cluster-moments, bound 10: {attribute}"]) >= floor + 0.05
+    scores = accuracies("faces-colour")
+    floor = fmean(scores[f"class-moments, bound 10 (floor): {attribute}"])
+    assert fmean(scores[f"cluster-moments, bound 10: {attribute}"]) >= floor + 0.05
 
 
 @pytest.mark.parametrize("bound", [1, 10])
 def test_what_is_proposed_costs_no_more_than_it_costs_to_find_out(bound: int) -> None:
     """Permuted digits, paired by five seeds: the interval of the difference lies above -.03."""
-    found = accuracies("comparisons/unlike-default")
-    pairs = zip(found[f"bound {bound}, proposed"], found[f"bound {bound}, class-moments"], strict=True)
+    scores = accuracies("comparisons/unlike-default")
+    pairs = zip(scores[f"bound {bound}, proposed"], scores[f"bound {bound}, class-moments"], strict=True)
     apart = [proposed - floor for proposed, floor in pairs]
     assert len(apart) == 5
     assert fmean(apart) - 2.776 * stdev(apart) / len(apart) ** 0.5 > -0.03  # Student's t of 4 degrees, 95 %

@@ -86,14 +86,14 @@ def test_a_plan_has_claim_bound_and_accountants(workbench: Command, workbench_ho
 
 
 def test_a_plan_shows_the_bound_before_any_setting_and_the_rest_on_demand(workbench: Command) -> None:
-    asked = ("plan", "dpdm", "--dataset", "digits", "--epsilon", "1", "--set", "training.steps=50")
-    shown = workbench(*asked)
+    command = ("plan", "dpdm", "--dataset", "digits", "--epsilon", "1", "--set", "training.steps=50")
+    shown = workbench(*command)
     assert shown.index("\nbound") < shown.index("\nclaim") < shown.index("settings that are not at their defaults")
     assert "training.steps" in shown
     assert "training.noise_multiplier" in shown, "what calibration found"
     assert "selection" not in shown, "a section that this plan does not use"
     assert len(shown.splitlines()) < 45
-    everything = workbench(*asked, "--all")
+    everything = workbench(*command, "--all")
     assert everything.index("\nbound") < everything.index("\nconfig")
     assert "selection" in everything
 
@@ -208,10 +208,10 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
     sheet = tmp_path / "sheet.png"
     assert read(workbench("sample", run, "--num", "30", "--sheet", str(sheet), "--with-records", "--json"))["sheet"] == str(sheet)
     assert sheet.read_bytes().startswith(b"\x89PNG")
-    found = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--json"))
+    evaluation = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--json"))
     keys = {"name", "value", "interval", "num_samples", "features", "split", "seconds", "releasable", "ceiling_releasable"}
-    assert keys <= set(found["results"][0])
-    assert found["results"][0]["ceiling"] > 0.5
+    assert keys <= set(evaluation["results"][0])
+    assert evaluation["results"][0]["ceiling"] > 0.5
     left = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--releasable", "--json"))
     assert [left["results"][0][name] for name in ("value", "interval", "ceiling")] == [None, None, None]
     made = read(workbench("sample", run, "--num", "4", "--label", "3", "--seed", "1", "--json"))
@@ -224,8 +224,8 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
     other = read(workbench("import", str(out), "--dataset", "digits", "--name", "theirs", "--json"))
     assert (other["bound"], other["releasable"], other["num_samples"]) == ("none known", False, 30)
     assert "theirs" in workbench("samples")
-    found = read(workbench("evaluate", other["run"], "--metric", "inception_score", "--json"))
-    assert (found["results"][0]["releasable"], found["claim_only"]) == (False, False)
+    evaluation = read(workbench("evaluate", other["run"], "--metric", "inception_score", "--json"))
+    assert (evaluation["results"][0]["releasable"], evaluation["claim_only"]) == (False, False)
     workbench("forget", other["run"])
     assert read(workbench("samples", "--json")) == []
     page = tmp_path / "neighbours.html"

@@ -134,5 +134,5 @@ def test_no_page_shows_an_error_or_a_note_as_it_stands() -> None:
     raw = re.compile(r"st\.(error|warning|caption|markdown|info)\((str\(|error\)|run\.error|warning\)|note\)|value\.reason)")
     pages = [*(folder / "ui").glob("*.py"), *(folder / "pages").rglob("*.py")]
     assert len(pages) > 20
-    assert [f"{path.name}: {found.group()}" for path in pages for found in raw.finditer(path.read_text())] == []
+    assert [f"{path.name}: {match.group()}" for path in pages for match in raw.finditer(path.read_text())] == []
     assert not any("unsafe_allow_html" in path.read_text() for path in pages)

@@ -69,7 +69,7 @@ with written_atomically(Path({str(path)!r})) as file:
         file.write("at work")
         file.flush()
         assert remove_unfinished(tmp_path) == [left]
-    assert [found.name for found in tmp_path.iterdir()] == ["other.zip"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["other.zip"]
 
 
 MOUNTS = """/dev/vda / ext4 rw 0 0

@@ -97,8 +97,8 @@ def circles(imports: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     try:
         sorter.prepare()
     except CycleError as error:
-        found = tuple(error.args[1])
-        return [found, *circles({name: others - set(found) for name, others in imports.items() if name not in found})]
+        circle = tuple(error.args[1])
+        return [circle, *circles({name: others - set(circle) for name, others in imports.items() if name not in circle})]
     return []
 
 
@@ -164,8 +164,8 @@ def test_an_import_loads_what_the_package_s_init_imports(tmp_path: Path, line: s
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text)
         known[file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")] = tmp_path / file
-    (found,) = circles(imports_between(known))
-    assert {"till", "shop.prices"} <= set(found)
+    (circle,) = circles(imports_between(known))
+    assert {"till", "shop.prices"} <= set(circle)
     (tmp_path / "till.py").write_text("")
     assert circles(imports_between(known)) == []
 
@@ -202,9 +202,9 @@ def is_inert(name: str) -> bool:
 
 
 def test_what_is_inert_mentions_no_torch() -> None:
-    found = {name: path.read_text(encoding="utf-8") for name, path in modules() if is_inert(name)}
-    assert len(found) > 40
-    torch = [name for name, text in found.items() for node in ast.walk(ast.parse(text)) if _asks_for_torch(node)]
+    texts = {name: path.read_text(encoding="utf-8") for name, path in modules() if is_inert(name)}
+    assert len(texts) > 40
+    torch = [name for name, text in texts.items() for node in ast.walk(ast.parse(text)) if _asks_for_torch(node)]
     assert torch == []
 
 

@@ -56,8 +56,8 @@ def test_beside_every_accuracy_on_held_out_records_stands_the_largest_class() ->
 @pytest.mark.parametrize(("method", "seed", "releasable"), [("dp-merf", None, True), ("dp-merf", 0, False), ("nonprivate", None, False)])
 def test_the_flow_marks_what_it_measures_of_a_seeded_or_unbounded_state_as_private(method: str, seed: int | None, releasable: bool) -> None:
     plan = quick_plan(method)
-    (found,) = experiment.evaluate(plan, experiment.new_state(plan, seed=seed), load("digits"), 20, metrics=["pac_noise_norm"])
-    assert found.releasable is releasable
+    (measure,) = experiment.evaluate(plan, experiment.new_state(plan, seed=seed), load("digits"), 20, metrics=["pac_noise_norm"])
+    assert measure.releasable is releasable
 
 
 def test_a_mark_that_is_missing_keeps_the_value_in_the_room() -> None:

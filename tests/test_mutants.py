@@ -64,16 +64,16 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_code_is_changed_and_texts_types_and_messages_are_not(checkout: Path) -> None:
     path = checkout / "workbench/privacy/thing.py"
-    found = mutants.mutants(checkout, path)
-    assert sorted(mutant.change for mutant in found) == sorted(FOUND)
-    assert [mutant.at_import for mutant in found] == [mutant.text == "LIMIT = 10" for mutant in found]
+    mutations = mutants.mutants(checkout, path)
+    assert sorted(mutant.change for mutant in mutations) == sorted(FOUND)
+    assert [mutant.at_import for mutant in mutations] == [mutant.text == "LIMIT = 10" for mutant in mutations]
     original = mutants.ast.unparse(mutants.ast.parse(SOURCE))
-    for mutant in found:
+    for mutant in mutations:
         changed = mutants.mutated(checkout, mutant)
         differing = [pair for pair in zip(original.splitlines(), changed.splitlines(), strict=True) if pair[0] != pair[1]]
         assert len(differing) == 1, mutant.change
         compile(changed, "changed", "exec")
-    assert len({mutant.key for mutant in found}) == len(found)
+    assert len({mutant.key for mutant in mutations}) == len(mutations)
 
 
 def test_every_argument_is_about_a_mutant_that_is_there() -> None:
@@ -97,8 +97,8 @@ def test_a_new_folder_is_drawn_from_by_itself_and_what_only_shows_is_not(checkou
     for name in ("models/new.py", "pages/page.py", "cli/train.py", "plan.py"):
         (checkout / "workbench" / name).parent.mkdir(exist_ok=True)
         (checkout / "workbench" / name).write_text("LEAST = 1\n")
-    found = {mutant.path for mutant in mutants.drawn(checkout, 99, 1)}
-    assert found == {"workbench/privacy/thing.py", "workbench/models/new.py", "workbench/plan.py"}
+    paths = {mutant.path for mutant in mutants.drawn(checkout, 99, 1)}
+    assert paths == {"workbench/privacy/thing.py", "workbench/models/new.py", "workbench/plan.py"}
     assert mutants.SHOWING == checkpoints.SHOWING, "what no step goes through is one list"
 
 
@@ -116,11 +116,11 @@ def outcomes(checkout: Path) -> dict[str, Any]:
 
 
 def test_what_no_test_notices_survives_and_is_tried_again_when_a_test_changes(checkout: Path) -> None:
-    found = outcomes(checkout)
-    survived = {change for change, value in found.items() if value["outcome"] == "survived"}
+    judged = outcomes(checkout)
+    survived = {change for change, value in judged.items() if value["outcome"] == "survived"}
     assert survived == {"value < 0 -> value <= 0", "0 -> 1", "value < 0 or value is None -> value < 0 and value is None"}
     assert (checkout / "workbench/privacy/thing.py").read_text() == SOURCE, "the checkout is never written to"
-    before = {change: value["seconds"] for change, value in found.items()}
+    before = {change: value["seconds"] for change, value in judged.items()}
     assert {change: value["seconds"] for change, value in outcomes(checkout).items()} == before, "nothing is run twice"
     test = checkout / "tests/privacy/test_thing.py"
     test.write_text(TEST + "    assert bounded(0.0) == 2.5\n")
@@ -139,9 +139,9 @@ def fork_once_more(item: int, copy: Path) -> tuple[int | None, str]:
 
 def test_what_is_shared_can_fork_whole_processes_and_says_what_stopped_it(tmp_path: Path) -> None:
     copies = [tmp_path / "a", tmp_path / "b"]
-    found = dict(mutation_run.shared(fork_once_more, range(5), copies))
-    assert set(found) == set(range(5))
-    assert {code for code, _ in found.values()} == {0}
-    assert {name for _, name in found.values()} == {"a", "b"}
+    answers = dict(mutation_run.shared(fork_once_more, range(5), copies))
+    assert set(answers) == set(range(5))
+    assert {code for code, _ in answers.values()} == {0}
+    assert {name for _, name in answers.values()} == {"a", "b"}
     with pytest.raises(RuntimeError, match="no such item"):
         list(mutation_run.shared(fork_once_more, [1, -1], copies))

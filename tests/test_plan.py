@@ -32,9 +32,9 @@ def test_a_plan_holds_its_stages(method: str) -> None:
 
 
 def test_a_delta_at_which_publishing_one_record_would_do_is_warned_of() -> None:
-    for share, told in ((0.999, 0), (1.0, 1), (2.0, 1)):
+    for share, expected in ((0.999, 0), (1.0, 1), (2.0, 1)):
         plan = quick_plan("dp-merf", delta=share / 1500)
-        assert sum("publishing one record at random would satisfy it" in warning for warning in plan.warnings) == told
+        assert sum("publishing one record at random would satisfy it" in warning for warning in plan.warnings) == expected
 
 
 @pytest.mark.parametrize("num_records", [1, 2, 3, 7, 8, 1500, 60_000, 10**7])
@@ -123,9 +123,9 @@ def test_a_number_below_what_the_releases_come_to_is_refused(name: str) -> None:
     number = getattr(plan, name)
     plan.check()
     changed(plan, **{name: jsonable(number) | {"epsilon": number.epsilon * 1.01}}).check()
-    for told in ({"epsilon": number.epsilon * 0.999}, {"status": "approximation"}, {"delta": number.delta / 2}):
+    for changes in ({"epsilon": number.epsilon * 0.999}, {"status": "approximation"}, {"delta": number.delta / 2}):
         with pytest.raises(WorkbenchError, match=r"what its releases come to \(epsilon .*plan again"):
-            changed(plan, **{name: jsonable(number) | told}).check()
+            changed(plan, **{name: jsonable(number) | changes}).check()
     stated = {"neighboring_relation": "ADD_OR_REMOVE_ONE"}
     with pytest.raises(WorkbenchError, match=r"got epsilon .*, ADD_OR_REMOVE_ONE"):
         changed(plan, **{name: jsonable(number) | stated}).check()

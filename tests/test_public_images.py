@@ -39,19 +39,19 @@ def pets(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", sorted(TAKES))
 def test_every_field_is_filled_with_as_many_as_there_are(name: str, pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(pets)
-    asked = with_public(Request.of(name, "digits", epsilon=10.0), "../pets/.")
-    config = make_plan(asked).build().config
+    request = with_public(Request.of(name, "digits", epsilon=10.0), "../pets/.")
+    config = make_plan(request).build().config
     for field in public_fields(METHODS[name].Config):
         assert value_at(config, field) == str(pets), field
         outer = field.rpartition(".")[0]
         part = value_at(config, outer) if outer else config
         assert getattr(part, "records", 50) <= 50, "a sixth of 60 is held out"
-    assert make_plan(asked).build().public_dataset == str(pets)
+    assert make_plan(request).build().public_dataset == str(pets)
 
 
 def test_what_is_set_by_hand_stays() -> None:
-    asked = Request.of("private-evolution", "digits", epsilon=10.0, settings={"selection.records": 700})
-    assert with_public(asked, "processes").settings == {"selection.dataset": "processes", "selection.records": 700}
+    request = Request.of("private-evolution", "digits", epsilon=10.0, settings={"selection.records": 700})
+    assert with_public(request, "processes").settings == {"selection.dataset": "processes", "selection.records": 700}
     by_hand = Request.of("private-evolution", "digits", epsilon=10.0, settings={"selection.dataset": "glyphs"})
     assert with_public(by_hand, "processes").settings == {"selection.dataset": "glyphs"}
 
@@ -59,12 +59,12 @@ def test_what_is_set_by_hand_stays() -> None:
 def test_a_relative_path_that_is_set_by_hand_becomes_absolute(pets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(pets.parent)
     settings = {"selection.dataset": "./pets", "selection.records": 50}
-    asked = Request.of("private-evolution", "digits", epsilon=10.0, settings=settings)
-    assert asked.settings["selection.dataset"] == str(pets)
+    request = Request.of("private-evolution", "digits", epsilon=10.0, settings=settings)
+    assert request.settings["selection.dataset"] == str(pets)
     nested = Request.of("private-evolution", "digits", epsilon=10.0, settings={"selection": {"dataset": "pets/../pets"}})
     assert nested.settings["selection.dataset"] == str(pets)
     monkeypatch.chdir("/")
-    assert make_plan(asked).build().public_dataset == str(pets), "wherever the run is at work"
+    assert make_plan(request).build().public_dataset == str(pets), "wherever the run is at work"
     assert Request.of("private-evolution", "digits", settings={"selection.dataset": "glyphs"}).settings == {"selection.dataset": "glyphs"}
 
 
@@ -146,6 +146,6 @@ def test_files_that_changed_since_are_refused_and_an_export_names_what_was_plann
     data = experiment.load("digits")
     with pytest.raises(WorkbenchError, match="Plan again"):
         next(experiment.fit(plan, data, experiment.new_state(plan, seed=0), here()))
-    told = restated_plan(plan)
-    assert (told.public, told.config["dataset"], told.request.settings["dataset"]) == (before, before, before)
-    assert restated_plan(told) == told
+    restated = restated_plan(plan)
+    assert (restated.public, restated.config["dataset"], restated.request.settings["dataset"]) == (before, before, before)
+    assert restated_plan(restated) == restated

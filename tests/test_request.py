@@ -25,9 +25,9 @@ def own_file(folder: Path, name: str = "digits.npz", images: int = 24) -> Path:
 
 
 def test_the_text_leaves_defaults_out_and_is_sorted() -> None:
-    asked = Request.of("dp-merf", "digits", epsilon=10, settings={"training.steps": 300.0, "training.batch_size": "50"})
+    request = Request.of("dp-merf", "digits", epsilon=10, settings={"training.steps": 300.0, "training.batch_size": "50"})
     assert (
-        asked.text == '{"dataset": {"name": "digits"}, "epsilon": 10.0, "method": "dp-merf", "settings": '
+        request.text == '{"dataset": {"name": "digits"}, "epsilon": 10.0, "method": "dp-merf", "settings": '
         '{"training.batch_size": 50, "training.steps": 300}}'
     )
 
@@ -58,9 +58,9 @@ def test_what_means_the_same_has_one_text(one: dict[str, Any], other: dict[str, 
     ],
 )
 def test_a_text_is_read_as_the_request_that_wrote_it(fields: dict[str, Any]) -> None:
-    asked = Request.of("dp-promise", **{"dataset": "mnist", **fields})
-    assert Request.parse(asked.text) == asked
-    assert Request.parse(asked.text).text == asked.text
+    request = Request.of("dp-promise", **{"dataset": "mnist", **fields})
+    assert Request.parse(request.text) == request
+    assert Request.parse(request.text).text == request.text
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_a_file_is_loaded_as_its_reference_says(tmp_path: Path) -> None:
 
 
 def test_a_plan_of_a_request_is_that_of_its_fields() -> None:
-    asked = Request.of("dp-merf", "digits", epsilon=2, settings={"training.steps": 20})
-    plan = make_plan(asked)
+    request = Request.of("dp-merf", "digits", epsilon=2, settings={"training.steps": 20})
+    plan = make_plan(request)
     assert plan == make_plan("dp-merf", DatasetRef(name="digits"), epsilon=2.0, settings={"training.steps": 20})
-    assert plan.request == asked
+    assert plan.request == request
     assert plan.config["training"]["steps"] == 20
     assert json.loads(plan.model_dump_json())["request"]["dataset"]["name"] == "digits"
 

@@ -46,7 +46,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(params=CASES, ids=list(CASES))
-def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
+def plan_request(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
     """One of several requests, on a registered dataset or on a file."""
     case = dict(CASES[request.param])
     reading = dict(case.pop("dataset"))
@@ -63,29 +63,34 @@ def asked(request: pytest.FixtureRequest, tmp_path: Path) -> Request:
     return Request.of(dataset=DatasetRef.parse(place, **reading), **case)
 
 
-def beside_settings(asked: Request) -> dict[str, Any]:
+def beside_settings(request: Request) -> dict[str, Any]:
     """The options that a person would write, but for those of settings; None is left out."""
-    place = asked.place
+    place = request.place
     named = {
         "--dataset": place.text,
         **{f"--{name.replace('_', '-')}": text for name, text in place.texts.items()},
-        "--preset": asked.preset,
+        "--preset": request.preset,
     }
-    return named | {"--epsilon": asked.epsilon, "--delta": asked.delta, "--target": asked.target, "--split-seed": place.split_seed or None}
+    return named | {
+        "--epsilon": request.epsilon,
+        "--delta": request.delta,
+        "--target": request.target,
+        "--split-seed": place.split_seed or None,
+    }
 
 
 def spelled(options: dict[str, Any]) -> list[str]:
     return [word for name, value in options.items() if value is not None for word in (name, str(value))]
 
 
-def arguments(asked: Request) -> list[str]:
+def arguments(request: Request) -> list[str]:
     """The command line that a person would write."""
     settings = [
         word
-        for name, value in asked.settings.items()
+        for name, value in request.settings.items()
         for word in ("--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}")
     ]
-    return ["plan", asked.method, *spelled(beside_settings(asked)), *settings, "--json"]
+    return ["plan", request.method, *spelled(beside_settings(request)), *settings, "--json"]
 
 
 def planned(arguments: list[str], text: str | None = None) -> Request:
@@ -94,44 +99,44 @@ def planned(arguments: list[str], text: str | None = None) -> Request:
     return Request.model_validate(json.loads(result.stdout)["request"])
 
 
-def test_the_command_line(asked: Request) -> None:
-    assert planned(arguments(asked)).text == asked.text
+def test_the_command_line(plan_request: Request) -> None:
+    assert planned(arguments(plan_request)).text == plan_request.text
 
 
-def test_a_file_and_standard_input(asked: Request, tmp_path: Path) -> None:
-    (tmp_path / "request.json").write_text(asked.text)
-    assert planned(["plan", "--request", str(tmp_path / "request.json"), "--json"]).text == asked.text
-    assert planned(["plan", "--request", "-", "--json"], asked.text).text == asked.text
+def test_a_file_and_standard_input(plan_request: Request, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(plan_request.text)
+    assert planned(["plan", "--request", str(tmp_path / "request.json"), "--json"]).text == plan_request.text
+    assert planned(["plan", "--request", "-", "--json"], plan_request.text).text == plan_request.text
 
 
-def test_a_line_of_a_recipe(asked: Request) -> None:
-    line = RecipeRun.of("a line", asked)
-    assert line.request.text == asked.text
-    assert RecipeRun.model_validate_json(line.model_dump_json()).request.text == asked.text
-    place = asked.place
+def test_a_line_of_a_recipe(plan_request: Request) -> None:
+    line = RecipeRun.of("a line", plan_request)
+    assert line.request.text == plan_request.text
+    assert RecipeRun.model_validate_json(line.model_dump_json()).request.text == plan_request.text
+    place = plan_request.place
     written = {f"dataset_{name}" if name == "name" else name: text for name, text in place.texts.items()}
-    flat = json.loads(asked.text) | {"name": "a line", "dataset": place.text, "split_seed": place.split_seed, **written}
-    assert RecipeRun.model_validate(flat).request.text == asked.text
+    flat = json.loads(plan_request.text) | {"name": "a line", "dataset": place.text, "split_seed": place.split_seed, **written}
+    assert RecipeRun.model_validate(flat).request.text == plan_request.text
 
 
-def test_a_sweep_of_one_line(asked: Request, tmp_path: Path) -> None:
+def test_a_sweep_of_one_line(plan_request: Request, tmp_path: Path) -> None:
     """Its options are those of a plan, but for one name; a value of its settings is JSON, as commas part them."""
-    options = beside_settings(asked)
-    settings = [word for name, value in asked.settings.items() for word in ("--set", f"{name}={json.dumps(value)}")]
-    command = [asked.method, *spelled({"--epsilons": options.pop("--epsilon"), **options}), *settings]
+    options = beside_settings(plan_request)
+    settings = [word for name, value in plan_request.settings.items() for word in ("--set", f"{name}={json.dumps(value)}")]
+    command = [plan_request.method, *spelled({"--epsilons": options.pop("--epsilon"), **options}), *settings]
     path = tmp_path / "sweep.json"
     CliRunner().invoke(app, ["sweep", *command, "--dry-run", "--out", str(path)], catch_exceptions=False)
     (line,) = load_recipe(str(path)).runs
-    assert line.request.text == asked.text
+    assert line.request.text == plan_request.text
 
 
-def test_a_run_and_its_clone(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_and_its_clone(plan_request: Request, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    run = runs.register(here(), make_plan(asked))
-    assert RunStore(here()).get(run.id).plan.request.text == asked.text
-    assert runs.clone(here(), run.id).plan.request.text == asked.text
-    changed = {"dp-merf": {"channels": 8}, "mst": {"share_of_choice": 0.2}}.get(asked.method, {"ema_decay": 0.25})
-    assert runs.clone(here(), run.id, changed).plan.request.text == asked.edited(settings=changed).text != asked.text
+    run = runs.register(here(), make_plan(plan_request))
+    assert RunStore(here()).get(run.id).plan.request.text == plan_request.text
+    assert runs.clone(here(), run.id).plan.request.text == plan_request.text
+    changed = {"dp-merf": {"channels": 8}, "mst": {"share_of_choice": 0.2}}.get(plan_request.method, {"ema_decay": 0.25})
+    assert runs.clone(here(), run.id, changed).plan.request.text == plan_request.edited(settings=changed).text != plan_request.text
 
 
 def test_a_request_and_options_are_not_mixed(tmp_path: Path) -> None:
@@ -141,19 +146,19 @@ def test_a_request_and_options_are_not_mixed(tmp_path: Path) -> None:
         assert "not both" in str(result.exception)
 
 
-def test_the_command_that_the_workbench_writes(asked: Request) -> None:
-    words = shlex.split(command_line(asked, "plan"))
+def test_the_command_that_the_workbench_writes(plan_request: Request) -> None:
+    words = shlex.split(command_line(plan_request, "plan"))
     assert words[0] == "workbench"
-    assert planned([*words[1:], "--json"]).text == asked.text
+    assert planned([*words[1:], "--json"]).text == plan_request.text
 
 
-def test_a_script_and_a_notebook_make_the_request_and_its_plan(asked: Request) -> None:
+def test_a_script_and_a_notebook_make_the_request_and_its_plan(plan_request: Request) -> None:
     """The steps before the launch, as they stand in the files, in a process's own names."""
-    cells = json.loads(notebook(asked))["cells"]
+    cells = json.loads(notebook(plan_request))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    assert "".join(code[-1]) in script(asked)
-    for source in (script(asked).partition("\nrun = ")[0], "\n".join(code[:-1])):
+    assert "".join(code[-1]) in script(plan_request)
+    for source in (script(plan_request).partition("\nrun = ")[0], "\n".join(code[:-1])):
         names: dict[str, Any] = {}
         exec(source, names)
-        assert names["request"].text == asked.text
-        assert names["plan"] == make_plan(asked)
+        assert names["request"].text == plan_request.text
+        assert names["plan"] == make_plan(plan_request)

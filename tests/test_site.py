@@ -202,8 +202,8 @@ def example(page: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_the_glossary_has_the_words_that_help_and_pages_explain() -> None:
-    asked = "from workbench.words import glossary; print(glossary(), end='')"
-    assert (ROOT / "docs/concepts/glossary.md").read_text() == glossary(), f'Run `python -c "{asked}" > docs/concepts/glossary.md`.'
+    code = "from workbench.words import glossary; print(glossary(), end='')"
+    assert (ROOT / "docs/concepts/glossary.md").read_text() == glossary(), f'Run `python -c "{code}" > docs/concepts/glossary.md`.'
     assert "\ndelta\n  What is left over beyond epsilon" in glossary()
 
 
@@ -241,9 +241,9 @@ def test_readers_answered_three_questions_for_every_lesson() -> None:
     parts = re.split(r"^## \d+\. (.+)$", page, flags=re.MULTILINE)
     assert parts[1::2] == lessons
     judgement = r"^\| .+\? \| .+ \| (answered|half|not answered|misled) \| .+ \|$"
-    found = [re.findall(judgement, part, flags=re.MULTILINE) for part in parts[2::2]]
-    assert [len(judgements) for judgements in found] == [3] * len(lessons)
-    count = Counter(judgement for judgements in found for judgement in judgements)
+    by_lesson = [re.findall(judgement, part, flags=re.MULTILINE) for part in parts[2::2]]
+    assert [len(judgements) for judgements in by_lesson] == [3] * len(lessons)
+    count = Counter(judgement for judgements in by_lesson for judgement in judgements)
     assert (
         f"Of {count.total()} questions {count['answered']} were answered, {count['half']} half, {count['not answered']} not, "
         f"and {count['misled']} times the reader was misled."

@@ -36,7 +36,7 @@ def read(name: str) -> str:
 def pins() -> dict[str, Version]:
     lines = [line for line in read("constraints.txt").splitlines() if line and not line.startswith("#")]
     requirements = [Requirement(line) for line in lines]
-    return {canonicalize_name(found.name): Version(next(iter(found.specifier)).version) for found in requirements}
+    return {canonicalize_name(requirement.name): Version(next(iter(requirement.specifier)).version) for requirement in requirements}
 
 
 def make_targets() -> set[str]:

@@ -28,7 +28,7 @@ def test_two_homes_in_one_process_keep_runs_ledgers_and_verdicts_apart(
     runs = quick_run(one, "dp-merf"), quick_run(other, "nonprivate")
     for workspace, run in zip(two, runs, strict=True):
         Verdicts(workspace.verdicts).judge(run.id, 0, "fine")
-        assert [(found.id, found.state) for found in RunStore(workspace).list()] == [(run.id, "done")]
+        assert [(kept.id, kept.state) for kept in RunStore(workspace).list()] == [(run.id, "done")]
         assert [entry.run_id for entry in Ledger(workspace.ledger).entries()] == [run.id]
         assert [path.name for path in workspace.runs.iterdir()] == [run.id]
     assert Ledger(one.ledger).total("digits", delta=1e-5).is_finite

@@ -84,19 +84,19 @@ def trained(home: Path, values: Mapping[str, str]) -> str:
     command = [sys.executable, "-m", "workbench.cli", "train", "dp-merf", "--dataset", "digits", "--epsilon", "10", *settings, "--wait"]
     environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    found = re.search(r'\{"run": "([a-z0-9]{8})"\}', done.stdout)
-    assert found is not None, done.stdout + done.stderr
-    return found.group(1)
+    match = re.search(r'\{"run": "([a-z0-9]{8})"\}', done.stdout)
+    assert match is not None, done.stdout + done.stderr
+    return match.group(1)
 
 
 def search_neighbours(page: Page) -> None:
     """Have a gallery's samples drawn and their neighbours searched, unless another test has had that done for the run."""
     button = page.get_by_role("button", name="Draw samples and search their neighbours")
-    found = page.get_by_role("img", name=re.compile("Nearest held-out record")).first
-    expect(button.or_(found).first).to_be_visible(timeout=90_000)
+    picture = page.get_by_role("img", name=re.compile("Nearest held-out record")).first
+    expect(button.or_(picture).first).to_be_visible(timeout=90_000)
     if button.is_visible():
         button.click()
-    expect(found).to_be_visible(timeout=90_000)
+    expect(picture).to_be_visible(timeout=90_000)
 
 
 @contextmanager
@@ -124,17 +124,17 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page whose console errors and failed requests fail the test, but for those in `EXPECTED`."""
     opened = browser.new_page(viewport={"width": 1400, "height": 1000})
     opened.set_default_timeout(120_000)
-    found: list[str] = []
+    errors: list[str] = []
     opened.on(
-        "console", lambda message: found.append(f"{message.text} {message.location.get('url', '')}") if message.type == "error" else None
+        "console", lambda message: errors.append(f"{message.text} {message.location.get('url', '')}") if message.type == "error" else None
     )
-    opened.on("pageerror", lambda error: found.append(str(error)))
-    opened.on("request", lambda request: found.append(f"left this machine: {request.url}") if not local(request.url) else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("request", lambda request: errors.append(f"left this machine: {request.url}") if not local(request.url) else None)
     yield opened
     broken = opened.evaluate(BROKEN_IMAGES)
     opened.close()
     assert broken == []
-    assert [text for text in found if not EXPECTED.search(text) and not GIVEN_WAY.search(text)] == []
+    assert [text for text in errors if not EXPECTED.search(text) and not GIVEN_WAY.search(text)] == []
 
 
 def local(url: str) -> bool:
@@ -159,8 +159,8 @@ def printed_address(log: Path, process: subprocess.Popen, seconds: float = 60.0)
     """The address that a starting app prints, once it has."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if found := re.search(r"http://\S+", log.read_text()):
-            return found.group()
+        if address := re.search(r"http://\S+", log.read_text()):
+            return address.group()
         assert process.poll() is None, f"The app ended before it was open:\n{log.read_text()}"
         time.sleep(0.2)
     raise AssertionError(f"The app printed no address within {seconds} s:\n{log.read_text()}")

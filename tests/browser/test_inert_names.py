@@ -28,14 +28,14 @@ def evil_run(home: Path) -> str:
     command = ["train", "dp-merf", "--dataset", str(path), "--epsilon", "10", *settings, "--wait"]
     environment = {**os.environ, "WORKBENCH_HOME": str(home / "home"), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-m", "workbench.cli", *command], env=environment, capture_output=True, text=True, check=False)
-    found = re.search(r'\{"run": "([a-z0-9]{8})"\}', done.stdout)
-    assert found is not None, done.stdout + done.stderr
-    return found.group(1)
+    match = re.search(r'\{"run": "([a-z0-9]{8})"\}', done.stdout)
+    assert match is not None, done.stdout + done.stderr
+    return match.group(1)
 
 
 def test_an_image_link_in_a_name_is_not_fetched(page: Page, server: str, evil_run: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     for address, word in (
         (f"{server}/gallery?gallery_run={evil_run}", "class ![x]("),
         (f"{server}/runs?runs_chosen={evil_run}", "![x](y).npz"),
@@ -45,4 +45,4 @@ def test_an_image_link_in_a_name_is_not_fetched(page: Page, server: str, evil_ru
             page.get_by_role("button", name="Draw samples and search their neighbours").click()
         expect(page.get_by_text(word).first).to_be_visible()
         assert page.locator("img[src*='fetched'], a[href*='fetched'], a[href='y'], img[src='y']").count() == 0
-    assert [url for url in asked if "fetched" in url] == []
+    assert [url for url in urls if "fetched" in url] == []

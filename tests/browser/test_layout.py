@@ -47,9 +47,9 @@ DRAWN = """images => images.map(image => {
 
 def box(locator: Locator) -> dict[str, float]:
     """Where an element is drawn, in pixels."""
-    found = locator.bounding_box()
-    assert found is not None
-    return {name: float(found[name]) for name in ("x", "y", "width", "height")}
+    bounds = locator.bounding_box()
+    assert bounds is not None
+    return {name: float(bounds[name]) for name in ("x", "y", "width", "height")}
 
 
 @pytest.fixture
@@ -147,11 +147,11 @@ def test_page_and_chart_take_the_systems_theme_and_the_menus(page: Page, server:
         ground = "rgb({}, {}, {})".format(*rgb(themes[name]["backgroundColor"]))
         page.wait_for_function(f"(ground) => {{ const {{ground: page, charts}} = ({SHADES})(); return page === ground && charts.length &&"
                                " charts.every(colour => colour === ground); }", arg=ground)  # fmt: skip
-        found = page.evaluate(SHADES)
-        assert {(words["fill"], words["size"]) for words in page.evaluate(CHART_WORDS)} == {(found["ink"], f"{TEXT}px")}
-        for words in (found["text"], found["caption"]):
+        shades = page.evaluate(SHADES)
+        assert {(words["fill"], words["size"]) for words in page.evaluate(CHART_WORDS)} == {(shades["ink"], f"{TEXT}px")}
+        for words in (shades["text"], shades["caption"]):
             bright = sum(map(int, re.findall(r"\d+", words)[:3])) / 3
-            assert abs(bright - sum(rgb(themes[name]["backgroundColor"])) / 3) > 90, (name, found)
+            assert abs(bright - sum(rgb(themes[name]["backgroundColor"])) / 3) > 90, (name, shades)
         if name == "dark":
             page.locator('[data-testid="stMainMenu"]').click()
             page.locator('[data-testid="stMainMenuPopover"]').get_by_text("Light").click()

@@ -13,11 +13,11 @@ from workbench.teaching import attacking
 @pytest.mark.usefixtures("few_attacks")
 def test_files_work_offline_and_ask_for_nothing(browser: Browser, tmp_path: Path) -> None:
     truth = attacking.attack(attacking.AttackChoices()).took_part
-    asked: list[Request] = []
+    requests: list[Request] = []
     said: list[ConsoleMessage] = []
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     page = context.new_page()
-    page.on("request", lambda request: asked.append(request))
+    page.on("request", lambda request: requests.append(request))
     page.on("console", lambda message: said.append(message))
 
     (tmp_path / "attacker.html").write_text(file_of("attacker", {}))
@@ -42,5 +42,5 @@ def test_files_work_offline_and_ask_for_nothing(browser: Browser, tmp_path: Path
     expect(page.get_by_text("Before the first vote")).to_be_visible()
     expect(page.get_by_text("After round 1:")).to_be_hidden()
     context.close()
-    assert [request.url for request in asked if request.url.startswith("http")] == []
+    assert [request.url for request in requests if request.url.startswith("http")] == []
     assert [message.text for message in said if message.type == "error"] == []

@@ -89,8 +89,8 @@ def test_the_line_of_a_method_s_name_is_found_however_its_class_gives_it() -> No
         title = "plain"
 
     lines = Path(__file__).read_text().splitlines()
-    found = [lines[line_of_name(kind) - 1].strip() for kind in (Annotated, Plain, Together, Inheriting)]
-    assert found == [
+    name_lines = [lines[line_of_name(kind) - 1].strip() for kind in (Annotated, Plain, Together, Inheriting)]
+    assert name_lines == [
         'name: ClassVar[str] = "annotated"',
         'name = "plain"',
         'name, title, source = "together", "together", "nobody"',
@@ -168,11 +168,11 @@ def test_every_setting_in_the_document_comes_from_a_preset(name: str) -> None:
     shown = section.split("- Setting: ")[1].split("\n")[0]
     where, numbers = shown.split(": ")
     assert where == f"{public.name}, preset {entry.reading.preset}"
-    told = {words.split(" ")[0]: words.split(" ")[1].split("=")[-1] for words in numbers.split(", ")}
-    assert told.keys() == entry.reading.notation.keys()
+    documented = {words.split(" ")[0]: words.split(" ")[1].split("=")[-1] for words in numbers.split(", ")}
+    assert documented.keys() == entry.reading.notation.keys()
     preset = values_of(entry)
-    assert {field: float(value) for field, value in told.items()} == {
-        field: getattr(public, field) if hasattr(public, field) else preset[field] for field in told
+    assert {field: float(value) for field, value in documented.items()} == {
+        field: getattr(public, field) if hasattr(public, field) else preset[field] for field in documented
     }
 
 

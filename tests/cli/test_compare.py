@@ -65,14 +65,14 @@ def test_measures_of_runs_of_images_stand_with_intervals_in_80_columns(
 def test_a_sheet_of_runs_has_originals_unless_they_are_left_out(pair: list[str], tmp_path: Path, capsys: Output) -> None:
     picture, page = tmp_path / "sheet.png", tmp_path / "sheet.html"
     assert execute(["compare", *pair, "--sheet", str(picture)]) == 0
-    told = capsys.readouterr()
-    assert f"{picture} is private. {PRIVATE}" in told.err
-    assert told.out == f"Wrote 2 runs to {picture}, which is private.\n"
+    output = capsys.readouterr()
+    assert f"{picture} is private. {PRIVATE}" in output.err
+    assert output.out == f"Wrote 2 runs to {picture}, which is private.\n"
     assert Image.open(picture).text["mark"] == "private"  # type: ignore[attr-defined]
     assert execute(["compare", *pair, "--sheet", str(page), "--without-originals", "--json"]) == 0
-    told = capsys.readouterr()
-    values = json.loads(told.out)
-    assert (values["mark"], told.err, values["sheet"]) == ("releasable", "", str(page))
+    output = capsys.readouterr()
+    values = json.loads(output.out)
+    assert (values["mark"], output.err, values["sheet"]) == ("releasable", "", str(page))
     assert [(run["Column"], run["Run"]) for run in values["runs"]] == [("epsilon 1", pair[0]), ("epsilon 10", pair[1])]
     assert "Releasable: it shows samples alone" in page.read_text()
     assert ORIGINALS not in page.read_text()

@@ -30,8 +30,8 @@ def test_an_attack_says_which_runs_it_takes_and_what_to_do(capsys: pytest.Captur
     plan = make_plan("dp-merf", facts("digits"), epsilon=10.0)
     run = runs.register(here(), plan, "digits", performance=PerformanceSettings(device="cpu"))
     assert execute(["audit", run.id]) == 2
-    told = capsys.readouterr().err
-    assert "`workbench train dp-merf --dataset digits --epsilon 10.0 --audit-canaries 200 --yes --wait`" in told
+    refusal = capsys.readouterr().err
+    assert "`workbench train dp-merf --dataset digits --epsilon 10.0 --audit-canaries 200 --yes --wait`" in refusal
     for command in ("membership", "game"):
         assert execute([command, run.id]) == 2
         assert "(nonprivate, dp-promise, dp-sgd-dm," in (said := capsys.readouterr().err)

@@ -23,9 +23,9 @@ def test_rows_are_read_without_comment_full_stop_and_question_marks(write_datase
     dataset = datasets.load("adult")
     assert (len(dataset.train), len(dataset.held_out)) == (30, 10)
     columns = TableKind.of(dataset.facts.kind).columns
-    told = {column.name: column.categories[number] for column, number in zip(columns, dataset.held_out.records[0], strict=True)}
-    assert (told["age"], told["workclass"], told["capital-gain"], told["hours-per-week"]) == ("[20, 25)", "unknown", "[0, 1)", "[40, 41)")
-    assert (told["education"], told["native-country"]) == ("Bachelors", "unknown")
+    row = {column.name: column.categories[number] for column, number in zip(columns, dataset.held_out.records[0], strict=True)}
+    assert (row["age"], row["workclass"], row["capital-gain"], row["hours-per-week"]) == ("[20, 25)", "unknown", "[0, 1)", "[40, 41)")
+    assert (row["education"], row["native-country"]) == ("Bachelors", "unknown")
     assert dataset.held_out.labels is not None
     assert dataset.held_out.labels.tolist() == [1, 0, 0, 0, 1, 0, 0, 0, 1, 0]
 

@@ -183,14 +183,14 @@ def test_a_proposal_reads_its_own_file(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     lines = [f"{draw.choice(['a', 'b', ''])},{draw.normal(50, 9):.3f},{draw.integers(0, 3)}" for _ in range(200)]
     path = write(tmp_path, "group,size,ill", *lines)
-    found = propose(path)
-    assert [column.name for column in found.columns] == ["group", "size", "ill"]
-    assert (found.target, found.columns[0].missing, len(found.columns[1].edges)) == ("ill", "missing", 6)
-    assert found.columns[2].categories == ("0", "1", "2")
+    declaration = propose(path)
+    assert [column.name for column in declaration.columns] == ["group", "size", "ill"]
+    assert (declaration.target, declaration.columns[0].missing, len(declaration.columns[1].edges)) == ("ill", "missing", 6)
+    assert declaration.columns[2].categories == ("0", "1", "2")
     assert propose(path, "group", ["size"]).kind.categories == (3,)
-    (tmp_path / "people.declared.json").write_text(found.text)
+    (tmp_path / "people.declared.json").write_text(declaration.text)
     assert datasets.load(path).facts.classes == ("0", "1", "2")
-    assert DatasetRef.parse(path).declared == found
+    assert DatasetRef.parse(path).declared == declaration
 
 
 def test_a_column_that_names_the_rows_is_not_proposed(tmp_path: Path) -> None:
@@ -200,10 +200,10 @@ def test_a_column_that_names_the_rows_is_not_proposed(tmp_path: Path) -> None:
     with pytest.raises(WorkbenchError, match="got 31 different texts in 60 rows: they name the rows"):
         propose(path, "id")
     lines = [f"person {number},{1000 + number},{number * 1.5 + 0.25},{number % 3}" for number in range(60)]
-    found = proposal(write(tmp_path, "id,customer,weight,visits", *lines), "visits")
-    assert [column.name for column in found.declaration.columns] == ["weight", "visits"], "a measurement may be different in every row"
-    assert found.left_out.keys() == {"id", "customer"}
-    assert "another whole number in each of 60 rows: they name the rows" in found.left_out["customer"]
+    proposed = proposal(write(tmp_path, "id,customer,weight,visits", *lines), "visits")
+    assert [column.name for column in proposed.declaration.columns] == ["weight", "visits"], "a measurement may be different in every row"
+    assert proposed.left_out.keys() == {"id", "customer"}
+    assert "another whole number in each of 60 rows: they name the rows" in proposed.left_out["customer"]
     assert len(propose(write(tmp_path, "id,ill", *(f"person {number % 31},no" for number in range(62)))).columns) == 2
 
 
@@ -211,9 +211,9 @@ def test_a_column_that_names_the_rows_is_not_proposed(tmp_path: Path) -> None:
 def test_a_column_of_dates_is_left_out_with_what_to_do(tmp_path: Path, form: str) -> None:
     begin = datetime(2024, 1, 1, 8)
     lines = [f"{(begin + timedelta(days=place // 3)).strftime(form)},{place % 4},{place % 2}" for place in range(90)]
-    found = proposal(write(tmp_path, "day,visits,ill", *lines))
-    assert [column.name for column in found.declaration.columns] == ["visits", "ill"]
-    assert found.left_out["day"].startswith("Expected categories or numbers in the column 'day', got dates. Put what matters of them")
+    proposed = proposal(write(tmp_path, "day,visits,ill", *lines))
+    assert [column.name for column in proposed.declaration.columns] == ["visits", "ill"]
+    assert proposed.left_out["day"].startswith("Expected categories or numbers in the column 'day', got dates. Put what matters of them")
 
 
 def test_a_hundred_thousand_categories_get_one_sentence(tmp_path: Path) -> None:
@@ -357,8 +357,8 @@ def test_whole_numbers_are_the_same_with_a_point_behind_them(tmp_path: Path) -> 
     coded = DeclaredColumn(name="level", categories=("1", "2.0"), missing="none", other="other")
     declared = TableDeclaration(columns=(coded, DECLARED.columns[2]), target="ill")
     dataset = datasets.load(write(tmp_path, "level,ill", *lines), declared=declared)
-    found = np.bincount(dataset.train.followed_by(dataset.held_out).records[:, 0])
-    assert found.tolist() == [4, 4, 2, 2], "1, 2, other and missing: 1.0 is what pandas writes of 1 where a cell is missing"
+    counts = np.bincount(dataset.train.followed_by(dataset.held_out).records[:, 0])
+    assert counts.tolist() == [4, 4, 2, 2], "1, 2, other and missing: 1.0 is what pandas writes of 1 where a cell is missing"
 
 
 def test_the_declaration_goes_with_the_place(tmp_path: Path) -> None:
@@ -398,8 +398,8 @@ def test_the_command_proposes_what_the_plan_then_takes(tmp_path: Path) -> None:
     proposed = CliRunner().invoke(app, ["declare", str(path), "--target", "ill", "--leave-out", "note"], catch_exceptions=False)
     assert "made from the private rows" in proposed.stderr
     (tmp_path / "public.json").write_text(proposed.stdout)
-    asked = ["plan", "mst", "--dataset", str(path), "--declared", str(tmp_path / "public.json"), "--epsilon", "2", "--json"]
-    planned = json.loads(CliRunner().invoke(app, asked, catch_exceptions=False).stdout)
+    command = ["plan", "mst", "--dataset", str(path), "--declared", str(tmp_path / "public.json"), "--epsilon", "2", "--json"]
+    planned = json.loads(CliRunner().invoke(app, command, catch_exceptions=False).stdout)
     assert [column["name"] for column in planned["facts"]["kind"]["columns"]] == ["colour", "age"]
     assert TableDeclaration.model_validate(planned["request"]["dataset"]["declared"]) == TableDeclaration.parse(proposed.stdout)
 

@@ -24,11 +24,11 @@ def test_seed_and_style_decide_every_pixel() -> None:
 
 
 def test_attributes_are_balanced_and_independent() -> None:
-    found = draw_attributes(240, np.random.default_rng(0))
-    assert list(found) == list(ATTRIBUTES)
-    combined = np.stack([found[name] for name in ("smile", "glasses", "hair", "length")])
+    attributes = draw_attributes(240, np.random.default_rng(0))
+    assert list(attributes) == list(ATTRIBUTES)
+    combined = np.stack([attributes[name] for name in ("smile", "glasses", "hair", "length")])
     assert np.unique(combined, axis=1, return_counts=True)[1].tolist() == [10] * 24
-    assert np.bincount(found["identity"]).tolist() == [12] * 20
+    assert np.bincount(attributes["identity"]).tolist() == [12] * 20
     assert np.unique(combined[:, :24], axis=1).shape[1] == 24, "already in the first 24"
 
 

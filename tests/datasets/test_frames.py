@@ -47,12 +47,12 @@ def people(folder: Path) -> Path:
 def check(given: Any, path: Path) -> None:
     """The same records and the same proposal as of the file."""
     expected = datasets.load(path, name="people", declared=DECLARED)
-    found = datasets.load_frame(given, DECLARED, "people")
-    assert found.facts == expected.facts
-    assert found.train.labels is not None
+    loaded = datasets.load_frame(given, DECLARED, "people")
+    assert loaded.facts == expected.facts
+    assert loaded.train.labels is not None
     assert expected.train.labels is not None
-    assert np.array_equal(found.train.records, expected.train.records)
-    assert np.array_equal(found.train.labels, expected.train.labels)
+    assert np.array_equal(loaded.train.records, expected.train.records)
+    assert np.array_equal(loaded.train.labels, expected.train.labels)
     assert proposal(given, "ill") == proposal(path, "ill")
 
 

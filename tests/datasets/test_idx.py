@@ -35,14 +35,14 @@ class Mirror(ThreadingHTTPServer):
     """Serves a folder on the loopback and remembers what was asked for."""
 
     def __init__(self, folder: Path) -> None:
-        self.asked: list[str] = []
+        self.paths: list[str] = []
         super().__init__(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
         self.url = f"http://127.0.0.1:{self.server_address[1]}/"
 
 
 class Handler(SimpleHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        self.server.paths.append(self.path)  # type: ignore[attr-defined]
         super().do_GET()
 
     def log_message(self, format: str, *args: object) -> None:
@@ -156,9 +156,9 @@ def test_downloads_once_and_only_what_is_missing(
     (data / "mnist").mkdir()
     (data / "mnist" / "t10k-labels-idx1-ubyte").write_bytes(idx_bytes(np.arange(10)))
     assert len(idx.load(family, here()).train) == 30
-    assert sorted(mirror.asked) == ["/t10k-images-idx3-ubyte.gz", "/train-images-idx3-ubyte.gz", "/train-labels-idx1-ubyte.gz"]
+    assert sorted(mirror.paths) == ["/t10k-images-idx3-ubyte.gz", "/train-images-idx3-ubyte.gz", "/train-labels-idx1-ubyte.gz"]
     idx.load(family, here())
-    assert len(mirror.asked) == 3
+    assert len(mirror.paths) == 3
     assert idx.is_local(family, here())
 
 

@@ -13,8 +13,8 @@ def test_shares_are_those_declared_and_unequal() -> None:
     records = patients.load(patients.LARGE, num_records=20_000, seed=1).train
     ordinary = records.records[records.attributes["planted"] == 0]
     for shares, column in zip(patients.COLUMNS.values(), ordinary.T, strict=True):
-        found = np.bincount(column, minlength=len(shares)) / len(ordinary)
-        np.testing.assert_allclose(found, np.array(list(shares.values())) / 100, atol=0.015)  # 4 standard errors
+        frequencies = np.bincount(column, minlength=len(shares)) / len(ordinary)
+        np.testing.assert_allclose(frequencies, np.array(list(shares.values())) / 100, atol=0.015)  # 4 standard errors
 
 
 def test_columns_go_together_and_with_the_class() -> None:

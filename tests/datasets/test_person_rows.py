@@ -98,9 +98,9 @@ def test_what_makes_no_persons_is_refused(tmp_path: Path) -> None:
 
 def test_a_proposal_and_a_frame_keep_the_person_out_of_the_features(tmp_path: Path) -> None:
     path = visits(tmp_path)
-    found = proposal(path, "ill", person="patient", rows_per_person=2)
-    assert (found.declaration.person, found.declaration.rows_per_person, found.left_out) == ("patient", 2, {})
-    assert [column.name for column in found.declaration.columns] == ["ward", "stay", "ill"]
+    proposed = proposal(path, "ill", person="patient", rows_per_person=2)
+    assert (proposed.declaration.person, proposed.declaration.rows_per_person, proposed.left_out) == ("patient", 2, {})
+    assert [column.name for column in proposed.declaration.columns] == ["ward", "stay", "ill"]
     with pytest.raises(WorkbenchError, match="together with `rows_per_person`"):
         proposal(path, "ill", person="patient")
     frame = csv_table.of_frame(pd.read_csv(path), VISITS, path.stem)

@@ -97,16 +97,16 @@ def test_celeba_is_split_by_its_partition_file(data: Path, write_dataset: WriteD
 def test_attributes_of_celeba_by_hand(data: Path, write_dataset: WriteDataset) -> None:
     """Bit 1 of a record's number is black hair, bit 2 blond, bit 3 brown, bit 4 male, bit 5 smiling."""
     write_dataset("celeba", data)
-    found = datasets.load("celeba-all").train.attributes
-    assert [celeba.VALUES["hair"][value] for value in found["hair"]] == [
+    attributes = datasets.load("celeba-all").train.attributes
+    assert [celeba.VALUES["hair"][value] for value in attributes["hair"]] == [
         *("other", "other", "black", "black", "blond", "blond", "other", "other", "brown", "brown", "other", "other")
     ]
     row = "000001.jpg -1 -1 -1 -1 1 1"
     path = data / "celeba" / celeba.ATTRIBUTES
     path.write_text("\n".join([*path.read_text().splitlines()[:2], row, *path.read_text().splitlines()[3:]]))
-    found = datasets.load("celeba-all").train.attributes
-    assert [celeba.VALUES[name][found[name][0]] for name in ("gender", "smile")] == ["male", "yes"]
-    assert [celeba.VALUES[name][found[name][1]] for name in ("gender", "smile")] == ["female", "no"]
+    attributes = datasets.load("celeba-all").train.attributes
+    assert [celeba.VALUES[name][attributes[name][0]] for name in ("gender", "smile")] == ["male", "yes"]
+    assert [celeba.VALUES[name][attributes[name][1]] for name in ("gender", "smile")] == ["female", "no"]
     labelled = datasets.load("celeba").labelled_by("hair")
     assert labelled.facts.classes == ("black", "blond", "brown", "other")
 
@@ -118,17 +118,17 @@ def test_celeba_by_hair_has_the_faces_of_one_of_three_colours(data: Path, write_
     listed = json.loads(CliRunner().invoke(app, ["datasets", "--json"]).stdout)
     assert next(row["num_records"] for row in listed if row["name"] == "celeba-hair") is None
     write_dataset("celeba-hair", data)
-    found, every = datasets.load("celeba-hair"), datasets.load("celeba")
-    assert found.facts.classes == ("black", "blond", "brown")
-    assert set(found.facts.attributes) == set(found.train.attributes) == {"gender", "smile"}
+    by_hair, every = datasets.load("celeba-hair"), datasets.load("celeba")
+    assert by_hair.facts.classes == ("black", "blond", "brown")
+    assert set(by_hair.facts.attributes) == set(by_hair.train.attributes) == {"gender", "smile"}
     hair = every.train.attributes["hair"]
     kept = hair < 3
-    assert found.facts.num_records == datasets.facts("celeba-hair").num_records == len(found.train) == kept.sum() == 24
-    np.testing.assert_array_equal(found.train.labels, hair[kept])
-    np.testing.assert_array_equal(found.train.records, every.train.records[kept])
-    np.testing.assert_array_equal(found.train.attributes["smile"], every.train.attributes["smile"][kept])
-    assert found.held_out.labels is not None
-    assert len(found.held_out) == (every.held_out.attributes["hair"] < 3).sum() > 0
+    assert by_hair.facts.num_records == datasets.facts("celeba-hair").num_records == len(by_hair.train) == kept.sum() == 24
+    np.testing.assert_array_equal(by_hair.train.labels, hair[kept])
+    np.testing.assert_array_equal(by_hair.train.records, every.train.records[kept])
+    np.testing.assert_array_equal(by_hair.train.attributes["smile"], every.train.attributes["smile"][kept])
+    assert by_hair.held_out.labels is not None
+    assert len(by_hair.held_out) == (every.held_out.attributes["hair"] < 3).sum() > 0
 
 
 def test_celeba_is_asked_for_and_damage_is_told(data: Path, write_dataset: WriteDataset) -> None:

@@ -23,30 +23,30 @@ FACTS = {facts.name: facts for facts in (*map(datasets.facts, ("digits", "adult"
 @pytest.mark.parametrize("name", FACTS)
 def test_it_has_the_facts_and_goes_by_the_seed(name: str) -> None:
     facts = FACTS[name]
-    found, again, other = stand_in(facts, 1), stand_in(facts, 1), stand_in(facts, 2)
-    facts.check(found.train)
-    facts.model_copy(update={"num_records": len(found.held_out)}).check(found.held_out)
-    assert len(found.held_out) >= 200
-    assert np.array_equal(found.train.records, again.train.records)
-    assert not np.array_equal(found.train.records, other.train.records)
-    assert set(found.held_out.labels.tolist() if found.held_out.labels is not None else ()) == set(range(facts.num_classes))
+    first, again, other = stand_in(facts, 1), stand_in(facts, 1), stand_in(facts, 2)
+    facts.check(first.train)
+    facts.model_copy(update={"num_records": len(first.held_out)}).check(first.held_out)
+    assert len(first.held_out) >= 200
+    assert np.array_equal(first.train.records, again.train.records)
+    assert not np.array_equal(first.train.records, other.train.records)
+    assert set(first.held_out.labels.tolist() if first.held_out.labels is not None else ()) == set(range(facts.num_classes))
 
 
 @pytest.mark.parametrize("name", ["digits", "adult", "rows"])
 def test_classes_can_be_learnt(name: str) -> None:
-    found, kind = stand_in(FACTS[name]), FACTS[name].kind
-    assert found.train.labels is not None
-    assert found.held_out.labels is not None
-    learner = LogisticRegression(max_iter=200).fit(kind.features(found.train.records)[:2000], found.train.labels[:2000])
-    right = (learner.predict(kind.features(found.held_out.records)) == found.held_out.labels).mean()
+    dataset, kind = stand_in(FACTS[name]), FACTS[name].kind
+    assert dataset.train.labels is not None
+    assert dataset.held_out.labels is not None
+    learner = LogisticRegression(max_iter=200).fit(kind.features(dataset.train.records)[:2000], dataset.train.labels[:2000])
+    right = (learner.predict(kind.features(dataset.held_out.records)) == dataset.held_out.labels).mean()
     assert right > 0.6, "chance is 0.1 or 0.5"
 
 
 def test_rules_between_columns_hold() -> None:
-    found = stand_in(ROWS).train
-    assert not RULED.rows_breaking(found)[0].any()
-    assert found.labels is not None
-    assert found.labels.mean() > 0.1
+    records = stand_in(ROWS).train
+    assert not RULED.rows_breaking(records)[0].any()
+    assert records.labels is not None
+    assert records.labels.mean() > 0.1
 
 
 def test_rules_that_no_row_keeps_are_refused() -> None:

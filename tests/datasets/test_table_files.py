@@ -71,11 +71,11 @@ def test_the_command_measures_a_file_of_another_tool(tmp_path: Path) -> None:
     rows = pd.read_csv(table, dtype=str)[["income", "degree", "hours", "sex"]].sample(60, random_state=0)
     rows.to_csv(tmp_path / "theirs.csv", index=False)
     rows.to_parquet(tmp_path / "theirs.parquet")
-    found = []
+    values = []
     for name in ("theirs.csv", "theirs.parquet"):
-        asked = ["evaluate", str(tmp_path / name), "--dataset", str(table), "--metric", "one_way_marginals", "--json"]
-        ran = CliRunner().invoke(app, asked, catch_exceptions=False)
+        command = ["evaluate", str(tmp_path / name), "--dataset", str(table), "--metric", "one_way_marginals", "--json"]
+        ran = CliRunner().invoke(app, command, catch_exceptions=False)
         assert "no bound holds for them" in ran.stderr
-        found.append([row["value"] for row in json.loads(ran.stdout)["results"]])
-    assert found[0] == found[1]
-    assert 0 < found[0][0] < 0.2, "columns are told by their names, in whatever order"
+        values.append([row["value"] for row in json.loads(ran.stdout)["results"]])
+    assert values[0] == values[1]
+    assert 0 < values[0][0] < 0.2, "columns are told by their names, in whatever order"

@@ -37,8 +37,8 @@ def bayes(diffusion: DiscreteDiffusion, rows: np.ndarray) -> tuple[DiscreteChain
     chain = DiscreteChain.of(rows, np.array(diffusion.categories), diffusion.alphas_cumprod, diffusion.smoothing)
 
     def denoise(x: Tensor, t: Tensor) -> Tensor:
-        found = softmax(chain.scores(x.numpy(), int(t[0]))) @ chain.one_hot
-        return torch.from_numpy(found.reshape(len(x), len(diffusion.categories), -1)).float()
+        probabilities = softmax(chain.scores(x.numpy(), int(t[0]))) @ chain.one_hot
+        return torch.from_numpy(probabilities.reshape(len(x), len(diffusion.categories), -1)).float()
 
     return chain, denoise
 
@@ -71,9 +71,9 @@ def test_noised_values_follow_the_cumulated_kernel(t: int) -> None:
     diffusion, count = process(), 12_000
     uniform = ((torch.arange(count) + 0.5) / count)[:, None].expand(-1, 3)
     x_start = torch.tensor([[2, 1, 0]]).expand(count, -1)
-    found = diffusion.add_noise(x_start, uniform, torch.full((count,), t))
+    noised = diffusion.add_noise(x_start, uniform, torch.full((count,), t))
     for column, size in enumerate(SIZES):
-        shares = np.bincount(found[:, column].numpy(), minlength=size) / count
+        shares = np.bincount(noised[:, column].numpy(), minlength=size) / count
         assert shares == pytest.approx(diffusion.cumulated_kernel(column, t)[x_start[0, column]], abs=2e-4)
 
 
@@ -86,9 +86,9 @@ def test_the_bridge_is_bayes_rule_of_the_kernels(t: int) -> None:
             for here in range(size):
                 rows = [torch.zeros(1, 3, dtype=torch.int64) for _ in range(2)]
                 rows[0][0, column], rows[1][0, column] = start, here
-                found = diffusion.posterior(rows[0], rows[1], t)[0, column].numpy()
-                assert found[:size] == pytest.approx(step[:, here] * before[start] / now[start, here], abs=1e-6)
-                assert (found[size:] == 0).all()
+                posterior = diffusion.posterior(rows[0], rows[1], t)[0, column].numpy()
+                assert posterior[:size] == pytest.approx(step[:, here] * before[start] / now[start, here], abs=1e-6)
+                assert (posterior[size:] == 0).all()
 
 
 def test_the_reverse_step_is_that_of_the_exact_chain() -> None:
@@ -136,15 +136,15 @@ def test_samples_are_draws_of_the_reverse_chain_and_stop_where_they_are_released
     count = 4000
     seen: list[Tensor] = []
     generator = torch.Generator().manual_seed(0)
-    found = generate(denoise, diffusion, count, generator, on_step=lambda _done, x: seen.append(x))
+    samples = generate(denoise, diffusion, count, generator, on_step=lambda _done, x: seen.append(x))
     marginal, _ = end_of(diffusion, ROWS)
-    cells = np.ravel_multi_index(tuple(found.numpy().T), SIZES)
+    cells = np.ravel_multi_index(tuple(samples.numpy().T), SIZES)
     shares = np.bincount(cells, minlength=len(marginal)) / count
     assert np.abs(shares - marginal).max() < 4 * np.sqrt(0.25 / count)
     early = generate(denoise, diffusion, count, torch.Generator().manual_seed(0), release_time=9)
     assert len(seen) == 12
     assert torch.equal(early, seen[2])
-    assert np.array_equal(state_table(chain)[cells], found.numpy())
+    assert np.array_equal(state_table(chain)[cells], samples.numpy())
 
 
 def test_a_draw_is_never_a_category_without_a_chance() -> None:
@@ -191,10 +191,10 @@ def test_encoded_rows_and_logits_stand_in_the_same_places() -> None:
     means = torch.tensor([1 / 3] * 3 + [1 / 2] * 2 + [1 / 4] * 4)
     kept = torch.tensor(diffusion.alphas_cumprod[[4, 12]])[:, None]
     assert torch.allclose(diffusion.encode(x, torch.tensor([4, 12])), (kept * (ones - means)).float())
-    told = 50.0 * ones
+    logits = 50.0 * ones
     t = torch.tensor([12, 12])
-    assert diffusion.loss(told, x, torch.zeros_like(x), t).tolist() == pytest.approx([0.0, 0.0], abs=1e-5)
-    assert diffusion.log_probabilities(told, x, t).argmax(dim=2).tolist() == x.tolist()
+    assert diffusion.loss(logits, x, torch.zeros_like(x), t).tolist() == pytest.approx([0.0, 0.0], abs=1e-5)
+    assert diffusion.log_probabilities(logits, x, t).argmax(dim=2).tolist() == x.tolist()
 
 
 @pytest.mark.parametrize(("sizes", "kept"), [((), [1.0, 0.5]), ((2, 0), [1.0, 0.5]), ((2,), [0.9, 0.5]), ((2,), [1.0, 1.0]), ((2,), [1.0])])

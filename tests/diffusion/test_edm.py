@@ -152,18 +152,18 @@ def test_a_gaussian_has_the_variance_of_the_exact_recursion(name: str) -> None:
 
 
 def test_a_configuration_names_the_fresh_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Churn] = []
+    churns: list[Churn] = []
     usual = EDM_SAMPLERS["heun"]
 
     def watched(denoise: Denoiser, x: Tensor, sigmas: Sequence[float], churn: Churn, *rest: Any, **options: Any) -> Tensor:
-        asked.append(churn)
+        churns.append(churn)
         return usual(denoise, x, sigmas, churn, *rest, **options)
 
     monkeypatch.setitem(EDM_SAMPLERS, "heun", watched)
     sampler = EDMSamplerConfig(churn=2.0, churn_sigma_min=0.1, churn_sigma_max=3.0, churn_noise=1.5, num_inference_steps=2)
     noise, generator = start(1, sigma=1.0)
     generate(lambda scaled, c_noise, labels: 0.0 * scaled, noise, EDM(EDMConfig()), sampler, generator)
-    assert asked == [Churn(2.0, 0.1, 3.0, 1.5)]
+    assert churns == [Churn(2.0, 0.1, 3.0, 1.5)]
 
 
 def test_churn_keeps_to_its_levels_and_its_most() -> None:

@@ -76,11 +76,11 @@ def test_a_known_score_gives_its_own_distribution(sampler: str, variance: float)
     x = float(levels[0]) * torch.randn(4000, 1, 4, 4, generator=draw)
     if sampler == "langevin":
         share = step_share(LangevinConfig(steps_per_level=20), levels)
-        found = annealed_langevin(score_of(levels, variance), x, levels.tolist(), share, 20, draw)
+        samples = annealed_langevin(score_of(levels, variance), x, levels.tolist(), share, 20, draw)
     else:
-        found = reverse(x, variance, draw)
-    assert float(found.mean()) == pytest.approx(MEAN, abs=0.01)
-    assert float(found.std()) == pytest.approx(math.sqrt(variance), abs=0.03)
+        samples = reverse(x, variance, draw)
+    assert float(samples.mean()) == pytest.approx(MEAN, abs=0.01)
+    assert float(samples.std()) == pytest.approx(math.sqrt(variance), abs=0.03)
 
 
 def reverse(x: Tensor, variance: float, draw: torch.Generator) -> Tensor:

@@ -38,30 +38,30 @@ def test_a_term_is_the_divergence_of_two_gaussians(t: int, v: float, off: float)
     x_start = torch.linspace(-0.6, 0.6, 12, dtype=torch.float64).view(2, 1, 2, 3)
     times = torch.full((2,), t)
     x_t = DIFFUSION.add_noise(x_start, torch.randn(x_start.shape, generator=torch.manual_seed(0), dtype=torch.float64), times)
-    found = VARIANCES.term(oracle(x_start, v, off)(x_t, times, None), x_start, x_t, times)
+    terms = VARIANCES.term(oracle(x_start, v, off)(x_t, times, None), x_start, x_t, times)
     q = posterior_variance(t)
     p = math.exp((v + 1) / 2 * math.log(BETAS[t]) + (1 - v) / 2 * math.log(q))
     away = off * math.sqrt(ABAR[t - 1]) * BETAS[t] / (1 - ABAR[t])
     expected = (0.5 * math.log(p / q) + (q + away**2) / (2 * p) - 0.5) / math.log(2)
-    assert found.tolist() == pytest.approx([expected] * 2, rel=1e-6, abs=1e-9)
+    assert terms.tolist() == pytest.approx([expected] * 2, rel=1e-6, abs=1e-9)
 
 
 def test_the_bound_of_a_model_that_knows_the_record_is_its_first_and_last_term() -> None:
     """With the posterior's own variance every divergence is 0; what is left is a likelihood at t = 1 and the distance from noise at T."""
     x_start = (torch.tensor([0, 102, 178, 255], dtype=torch.float64) / 127.5 - 1).view(1, 1, 2, 2)
-    found = VARIANCES.bound(oracle(x_start, -1.0), x_start, torch.manual_seed(0))
+    bound = VARIANCES.bound(oracle(x_start, -1.0), x_start, torch.manual_seed(0))
     deviation, half = math.sqrt(posterior_variance(2)), 1 / 255
     inside = norm.cdf(half / deviation) - norm.cdf(-half / deviation)
     likelihoods = [norm.cdf(half / deviation), inside, inside, norm.cdf(half / deviation)]
     prior = np.mean([0.5 * (ABAR[-1] * float(x) ** 2 - ABAR[-1] - math.log(1 - ABAR[-1])) for x in x_start.flatten()])
-    assert found.item() == pytest.approx((prior - np.mean(np.log(likelihoods))) / math.log(2), rel=1e-6)
+    assert bound.item() == pytest.approx((prior - np.mean(np.log(likelihoods))) / math.log(2), rel=1e-6)
 
 
 def test_the_levels_of_a_pixel_have_probability_one() -> None:
     levels = torch.arange(256, dtype=torch.float64) / 127.5 - 1
     for mean, log_variance in ((0.3, -4.0), (-0.99, -2.0), (2.0, 1.0)):
-        found = discretised_log_likelihood(levels, torch.tensor(mean), torch.tensor(log_variance))
-        assert float(found.exp().sum()) == pytest.approx(1.0, abs=1e-9)
+        log_likelihoods = discretised_log_likelihood(levels, torch.tensor(mean), torch.tensor(log_variance))
+        assert float(log_likelihoods.exp().sum()) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_the_bound_trains_v_and_leaves_the_mean_alone() -> None:
@@ -81,8 +81,8 @@ def test_the_bound_trains_v_and_leaves_the_mean_alone() -> None:
 def test_sampling_with_a_model_that_knows_the_record_returns_it(steps: int) -> None:
     x_start = torch.linspace(-1, 1, 8).view(1, 2, 2, 2)
     sampler = SamplerConfig(name="ddpm", num_inference_steps=steps)
-    found = learned_ancestral(oracle(x_start, 0.3), torch.randn(1, 2, 2, 2), DIFFUSION, sampler, torch.manual_seed(0))
-    assert torch.allclose(found, x_start, atol=1e-5)
+    sample = learned_ancestral(oracle(x_start, 0.3), torch.randn(1, 2, 2, 2), DIFFUSION, sampler, torch.manual_seed(0))
+    assert torch.allclose(sample, x_start, atol=1e-5)
 
 
 @pytest.mark.parametrize("v", [-1.0, 0.0, 1.0])

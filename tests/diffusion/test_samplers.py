@@ -120,9 +120,9 @@ def error_of_a_gaussian(name: str, times: list[int], diffusion: GaussianDiffusio
     one = torch.ones(1, dtype=torch.float64)
     denoise = mixture_denoiser(diffusion, means=0.0 * one, stds=std * one, weights=one)
     x, generator = start(50)
-    found = SAMPLERS[name](denoise, x, diffusion, times, 0.0, generator, clip_x_start=False)
+    solution = SAMPLERS[name](denoise, x, diffusion, times, 0.0, generator, clip_x_start=False)
     abar = float(diffusion.schedule.alphas_cumprod[times[0]])
-    return float((found - x * std / (abar * std**2 + 1.0 - abar) ** 0.5).abs().max())
+    return float((solution - x * std / (abar * std**2 + 1.0 - abar) ** 0.5).abs().max())
 
 
 @pytest.mark.parametrize("begin", [500, 1000])

@@ -24,14 +24,14 @@ def test_the_auc_is_the_share_of_pairs_in_order() -> None:
 
 def test_its_interval_covers_the_truth_as_often_as_it_says() -> None:
     truth = norm.cdf(0.5 / 2**0.5)
-    found = [membership_result("x", *scores(0.5, 100, seed), seed).interval for seed in range(300)]
-    assert 0.92 < np.mean([low <= truth <= high for low, high in found]) < 0.98
+    intervals = [membership_result("x", *scores(0.5, 100, seed), seed).interval for seed in range(300)]
+    assert 0.92 < np.mean([low <= truth <= high for low, high in intervals]) < 0.98
 
 
 def test_thresholds_come_from_other_records_than_those_judged() -> None:
     members, nonmembers = scores(2.0)
-    found = membership_result("x", members, nonmembers)
-    strict, stricter = found.points
+    attack = membership_result("x", members, nonmembers)
+    strict, stricter = attack.points
     assert strict.fpr[0] == pytest.approx(0.01, abs=0.008)
     assert strict.tpr[0] == pytest.approx(norm.cdf(norm.ppf(0.01) + 2), abs=0.15)
     assert stricter.tpr[0] < strict.tpr[0]

@@ -37,9 +37,9 @@ def faces(monkeypatch: pytest.MonkeyPatch) -> Dataset:
 
 
 def scored(faces: Dataset, samples: Records, attribute: str | None = "smile") -> tuple[float, str]:
-    (found,) = evaluate(samples, faces, metrics=["privacy_score"], features="pixels", attribute=attribute, workspace=here())
-    assert not found.releasable
-    return found.value, found.note
+    (score,) = evaluate(samples, faces, metrics=["privacy_score"], features="pixels", attribute=attribute, workspace=here())
+    assert not score.releasable
+    return score.value, score.note
 
 
 def test_copies_score_nothing_and_the_balance_is_told(faces: Dataset) -> None:
@@ -79,9 +79,9 @@ def test_accuracy_is_by_the_attribute_that_samples_tell(faces: Dataset) -> None:
     combined = faces.labelled_by("smile+hair")
     samples = Records(faces.train.records, combined.train.labels)
 
-    def accuracy(attribute: str | None, dataset: Dataset = combined, told: Records = samples) -> MetricResult:
+    def accuracy(attribute: str | None, dataset: Dataset = combined, labelled: Records = samples) -> MetricResult:
         name = "accuracy_logistic_regression"
-        return evaluate(told, dataset, metrics=[name], features="pixels", attribute=attribute, workspace=here())[0]
+        return evaluate(labelled, dataset, metrics=[name], features="pixels", attribute=attribute, workspace=here())[0]
 
     smile = accuracy("smile")
     assert (smile.chance, smile.value) == (0.5, pytest.approx(smile.ceiling)), "the samples are the training records"
@@ -90,7 +90,7 @@ def test_accuracy_is_by_the_attribute_that_samples_tell(faces: Dataset) -> None:
     assert smile.largest_class == smiles.max() / smiles.sum(), "of the attribute, not of the classes"
     assert accuracy(None).chance == pytest.approx(1 / 6)
     inverted = replace(samples, labels=len(combined.facts.classes) - 1 - combined.facts.combination(faces.train.attributes))
-    assert accuracy("smile", told=inverted).value < 0.5 < smile.value
+    assert accuracy("smile", labelled=inverted).value < 0.5 < smile.value
     with pytest.raises(WorkbenchError, match="carry no labels"):
         accuracy("smile", faces, Records(faces.train.records, faces.train.labels))
 
@@ -98,13 +98,13 @@ def test_accuracy_is_by_the_attribute_that_samples_tell(faces: Dataset) -> None:
 def test_agreement_is_the_share_that_shows_the_value_asked_for(faces: Dataset) -> None:
     """What the judge sees against what a sample carries; a third of the values turned round agree no more."""
     samples = faces.train.take(slice(48))
-    asked = samples.attributes["smile"].copy()
-    asked[:16] = 1 - asked[:16]
-    (found,) = evaluate(
-        replace(samples, attributes={"smile": asked}), faces, metrics=["agreement"], features="pixels", attribute="smile", workspace=here()
+    wanted = samples.attributes["smile"].copy()
+    wanted[:16] = 1 - wanted[:16]
+    (agreement,) = evaluate(
+        replace(samples, attributes={"smile": wanted}), faces, metrics=["agreement"], features="pixels", attribute="smile", workspace=here()
     )
-    assert found.value == pytest.approx(2 / 3)
-    assert (found.chance, found.releasable) == (0.5, False)
+    assert agreement.value == pytest.approx(2 / 3)
+    assert (agreement.chance, agreement.releasable) == (0.5, False)
     with pytest.raises(WorkbenchError, match="these carry no labels"):
         evaluate(replace(samples, attributes={}), faces, metrics=["agreement"], features="pixels", attribute="smile", workspace=here())
 

@@ -37,20 +37,20 @@ def test_a_block_adds_what_came_in(build: benchmark.Build) -> None:
 def test_the_mean_of_three_and_its_words(small_digits: Dataset, fresh: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "BATCH_SIZE", 32)
     calls: list[float] = []
-    asked = {"metrics": ["accuracy_mean3"], "features": "pixels", "workspace": here()}
-    (found,) = evaluate(fresh, small_digits, **asked, progress=lambda _, share: calls.append(share))
+    options = {"metrics": ["accuracy_mean3"], "features": "pixels", "workspace": here()}
+    (accuracy,) = evaluate(fresh, small_digits, **options, progress=lambda _, share: calls.append(share))
     alone = []
     for build in BUILDERS:
         module = benchmark.trained_network(build, fresh, 10, 0)
         alone.append(np.mean(predicted_classes(module, images_of(small_digits.held_out)) == labels_of(small_digits.held_out, 10)))
-    assert found.value == pytest.approx(np.mean(alone))
+    assert accuracy.value == pytest.approx(np.mean(alone))
     assert min(alone) > 0.5
     assert calls == sorted(calls)
-    assert found.protocol == "DPImageBench's protocol with small networks, cut down to 300 samples"
-    assert "5 passes over 300 samples, no epoch chosen" in found.note
-    assert not found.releasable
+    assert accuracy.protocol == "DPImageBench's protocol with small networks, cut down to 300 samples"
+    assert "5 passes over 300 samples, no epoch chosen" in accuracy.note
+    assert not accuracy.releasable
     monkeypatch.setattr(benchmark, "trained_network", lambda *_: pytest.fail("what was trained was trained again"))
-    assert evaluate(fresh, small_digits, **asked)[0].value == found.value
+    assert evaluate(fresh, small_digits, **options)[0].value == accuracy.value
 
 
 def test_the_protocol_takes_one_measure_of_60_000_samples() -> None:

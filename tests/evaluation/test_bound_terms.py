@@ -24,9 +24,9 @@ def test_they_are_means_over_held_out_records() -> None:
         return {"reconstruction": numbers, "prior": numbers + 1, "denoising": numbers + 2}
 
     measured = evaluation.evaluate(table.train, table, metrics=NAMES, terms=terms, seed=5, workspace=here())
-    assert [found.value for found in measured] == [0.5, 1.5, 2.5]
-    assert not any(found.releasable for found in measured)
-    assert [(found.ceiling, found.epsilon_zero) for found in measured] == [(None, None)] * 3, "of the model, not of records in its place"
+    assert [term.value for term in measured] == [0.5, 1.5, 2.5]
+    assert not any(term.releasable for term in measured)
+    assert [(term.ceiling, term.epsilon_zero) for term in measured] == [(None, None)] * 3, "of the model, not of records in its place"
     with pytest.raises(WorkbenchError, match="such as ddm"):
         evaluation.evaluate(table.train, table, metrics=NAMES[:1], workspace=here())
 
@@ -36,12 +36,12 @@ def test_of_an_untrained_model_they_are_what_even_columns_cost() -> None:
     plan, dataset = quick_plan("ddm"), quick_dataset("ddm")
     state, method = experiment.new_state(plan, seed=0), plan.build()
     assert isinstance(method, DDM)
-    found = method.bound_terms(state, dataset.held_out, 3)
-    assert {name: values.shape for name, values in found.items()} == dict.fromkeys(("reconstruction", "prior", "denoising"), (60,))
-    assert (found["prior"] == 0).all()
-    total = sum(found.values())
+    terms = method.bound_terms(state, dataset.held_out, 3)
+    assert {name: values.shape for name, values in terms.items()} == dict.fromkeys(("reconstruction", "prior", "denoising"), (60,))
+    assert (terms["prior"] == 0).all()
+    total = sum(terms.values())
     assert np.asarray(total).mean() == pytest.approx(np.log(48), rel=0.15)
     again = method.bound_terms(state, dataset.held_out, 3)
-    assert all(np.array_equal(values, again[name]) for name, values in found.items())
+    assert all(np.array_equal(values, again[name]) for name, values in terms.items())
     measured = experiment.evaluate(plan, state, dataset, 50, metrics=NAMES, workspace=here())
     assert [round(one.value, 9) for one in measured][1] == 0.0

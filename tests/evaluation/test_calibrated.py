@@ -31,14 +31,14 @@ def test_lira_asks_what_is_to_be_expected_of_each_record_and_of_out_models_alone
     difficulty = generator.standard_normal(2 * COUNT)  # ten times what membership does
     member = np.arange(2 * COUNT) < COUNT
     halves = shadow_halves(2 * COUNT, SHADOWS, 0)
-    scores, found = drawn(generator, member, difficulty), drawn(generator, halves, difficulty)
-    ratio = offline_ratio(scores, found, halves)
+    scores, shadow_scores = drawn(generator, member, difficulty), drawn(generator, halves, difficulty)
+    ratio = offline_ratio(scores, shadow_scores, halves)
     assert auc(*np.split(scores, 2))[0] < 0.6
     assert auc(*np.split(ratio, 2))[0] > 0.8
     assert abs(ratio[~member].mean()) < 0.2
     assert 0.8 < ratio[~member].std() < 1.3
-    np.testing.assert_array_equal(offline_ratio(scores, np.where(halves, 1e9, found), halves), ratio)
-    without = np.split(offline_ratio(drawn(generator, 0 * member, difficulty), found, halves), 2)
+    np.testing.assert_array_equal(offline_ratio(scores, np.where(halves, 1e9, shadow_scores), halves), ratio)
+    without = np.split(offline_ratio(drawn(generator, 0 * member, difficulty), shadow_scores, halves), 2)
     low, high = membership_result("lira", *without).interval
     assert low < 0.5 < high
 
@@ -49,10 +49,10 @@ def test_a_quantile_is_foretold_from_the_image_and_judged_on_others() -> None:
     member = np.arange(2 * COUNT) < COUNT
     scores = drawn(generator, 3 * member, 2 * images[:, 0])  # the image tells how hard it is
     sides = [(scores[side], images[side]) for side in (member, ~member)]
-    found = judged_by_quantiles(*sides, rates=(0.1,))
-    assert found.auc > auc(*np.split(scores, 2))[0] + 0.1
-    assert (found.score, found.num_members, found.num_nonmembers, found.releasable) == ("quantile", COUNT, COUNT // 2, False)
-    (point,) = found.points
+    attack = judged_by_quantiles(*sides, rates=(0.1,))
+    assert attack.auc > auc(*np.split(scores, 2))[0] + 0.1
+    assert (attack.score, attack.num_members, attack.num_nonmembers, attack.releasable) == ("quantile", COUNT, COUNT // 2, False)
+    (point,) = attack.points
     assert point.fpr[1] <= 0.2
     assert point.tpr[0] > 3 * point.fpr[0]
     same = judged_by_quantiles((sides[1][0][::2], sides[1][1][::2]), (sides[1][0][1::2], sides[1][1][1::2]))

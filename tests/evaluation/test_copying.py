@@ -34,10 +34,10 @@ def test_a_report_before_training_tells_records_that_are_like_others() -> None:
     once = duplicates_among(digits)
     records = digits.train.records.copy()
     records[:7] = records[7]  # eight equal records
-    found = duplicates_among(replace(digits, train=replace(digits.train, records=records)))
+    repeated = duplicates_among(replace(digits, train=replace(digits.train, records=records)))
     assert once["equal_to_another"] == 0
-    assert (found["equal_to_another"], found["largest"] >= 8) == (7, True)
-    assert found["records"] >= 8
+    assert (repeated["equal_to_another"], repeated["largest"] >= 8) == (7, True)
+    assert repeated["records"] >= 8
 
 
 def test_a_ratio_is_small_for_a_copy_alone() -> None:
@@ -54,26 +54,26 @@ def test_a_ratio_is_small_for_a_copy_alone() -> None:
 def test_only_what_is_repeated_and_near_a_record_is_extracted() -> None:
     records = np.eye(6) * 10
     samples = np.concatenate([np.tile(records[2], (5, 1)) + 0.01, np.tile(records[3], (4, 1)), np.full((7, 6), 50.0)])
-    (found,) = extracted_records(samples, records, 0.1)
-    assert (found.record, found.samples) == (2, (0, 1, 2, 3, 4))
-    assert found.distance == pytest.approx(0.01 * 6**0.5)
+    (extracted,) = extracted_records(samples, records, 0.1)
+    assert (extracted.record, extracted.samples) == (2, (0, 1, 2, 3, 4))
+    assert extracted.distance == pytest.approx(0.01 * 6**0.5)
     assert [one.record for one in extracted_records(samples, records, 0.1, least=4)] == [2, 3]
 
 
 def test_the_gallery_s_first_are_judged_by_the_side_they_point_to() -> None:
     suspicion = np.array([0.99, 0.5, 0.98, 0.6, 0.1, 0.97, 0.96, 0.95, 0.4])
-    found = order_leak(suspicion, first=6)
-    assert (found.near_training, found.near_held_out) == (5, 1)
-    assert found.p == pytest.approx(7 / 64)
+    leakage = order_leak(suspicion, first=6)
+    assert (leakage.near_training, leakage.near_held_out) == (5, 1)
+    assert leakage.p == pytest.approx(7 / 64)
     assert order_leak(np.full(10, 0.5)).p == 1.0
 
 
 def test_groups_near_held_out_records_speak_against_extraction() -> None:
     training, held_out = np.eye(12)[:6] * 10, np.eye(12)[6:] * 10
     samples = np.concatenate([np.tile(record + 0.01, (5, 1)) for record in (*training[:3], held_out[0])])
-    found = extraction_leak(samples, training, held_out, 0.1)
-    assert (found.near_training, found.near_held_out, found.num_samples) == (3, 1, 20)
-    assert found.p == pytest.approx(5 / 16)
+    leakage = extraction_leak(samples, training, held_out, 0.1)
+    assert (leakage.near_training, leakage.near_held_out, leakage.num_samples) == (3, 1, 20)
+    assert leakage.p == pytest.approx(5 / 16)
     assert extraction_leak(samples[::5], training, held_out, 0.1) == Leak(0, 0, 4, 1.0)
 
 
@@ -90,12 +90,12 @@ def alarms() -> dict[tuple[str, bool], float]:
         planted = np.concatenate([null[:475], copies])
         distance = natural_distance(train, comparison)
         for leaking, samples in ((True, planted), (False, null)):
-            found = {
+            verdicts = {
                 "share": leak(samples, train, comparison, distance).p < 0.05,
                 "extraction": bool(extracted_records(samples, train, distance)),
                 "ratio": distance_ratio(samples, train).min() < 0.1,
             }
-            for name, raised in found.items():
+            for name, raised in verdicts.items():
                 counts[name, leaking] = counts.get((name, leaking), 0) + raised / REPETITIONS
     return counts
 

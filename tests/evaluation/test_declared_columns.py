@@ -17,12 +17,12 @@ from workbench.training.marginals import one_way, sizes_of
 
 def test_what_survives_by_hand() -> None:
     merged = DeclaredColumn(name="town", categories=("a", "b"), other="other")
-    found = survival(merged, {"a": 2, "b": 2, "c": 2, "d": 2}, "people")
-    assert (found.bits, found.of_bits, found.order) == (1.5, 2.0, None)
+    survived = survival(merged, {"a": 2, "b": 2, "c": 2, "d": 2}, "people")
+    assert (survived.bits, survived.of_bits, survived.order) == (1.5, 2.0, None)
     halves = DeclaredColumn(name="size", edges=(0, 2, 4), missing="none")
-    found = survival(halves, {"0": 1, "1": 1, "2": 1, "3.0": 1, "": 4}, "people")
-    assert found.order == pytest.approx(4 / 5), "ranks .5 to 3.5: two halves keep 1 of 1.25, what is missing aside"
-    assert found.bits == 1.5
+    survived = survival(halves, {"0": 1, "1": 1, "2": 1, "3.0": 1, "": 4}, "people")
+    assert survived.order == pytest.approx(4 / 5), "ranks .5 to 3.5: two halves keep 1 of 1.25, what is missing aside"
+    assert survived.bits == 1.5
     ties = survival(DeclaredColumn(name="size", edges=(0, 2, 4)), {"0": 2, "1": 1, "2": 1}, "people")
     assert ties.order == pytest.approx(2 / 3), "ranks 1, 1, 2.5, 3.5: 3 of 4.5"
     assert survival(DeclaredColumn(name="size", edges=(0, 1, 2)), {"1": 3}, "people").order is None
@@ -42,8 +42,8 @@ def test_five_equal_ranges_lose_a_skewed_column_and_the_proposal_keeps_it() -> N
 
 def test_the_noise_told_is_the_noise_drawn(tmp_path: Path) -> None:
     dataset = datasets.load(uneven_table(tmp_path))
-    told = list(noise_shares(dataset.facts, 0.2).values())
-    plan, found = experiment.make_plan("independent-marginals", dataset.facts, epsilon=0.2), []
+    stated = list(noise_shares(dataset.facts, 0.2).values())
+    plan, drawn = experiment.make_plan("independent-marginals", dataset.facts, epsilon=0.2), []
     assert dataset.train.labels is not None
     rows = np.column_stack([dataset.train.records, dataset.train.labels])
     sizes = sizes_of(dataset.facts)
@@ -53,8 +53,8 @@ def test_the_noise_told_is_the_noise_drawn(tmp_path: Path) -> None:
         for _ in experiment.fit(plan, dataset, state):
             pass
         away = np.abs(state.tensors["one_way"].cpu().numpy() - one_way(rows, sizes))
-        found.append(np.add.reduceat(away, starts) / 2 / len(rows))
-    assert np.mean(found, axis=0) == pytest.approx(told, rel=0.25)
+        drawn.append(np.add.reduceat(away, starts) / 2 / len(rows))
+    assert np.mean(drawn, axis=0) == pytest.approx(stated, rel=0.25)
     assert list(noise_shares(dataset.facts, 0.2)) == ["hours", "sex", "degree", "income"]
 
 

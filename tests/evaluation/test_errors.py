@@ -78,7 +78,7 @@ def test_f1_is_of_the_rarer_of_two_classes_and_of_more_the_mean() -> None:
 
 def test_the_interval_of_a_score_is_its_bootstrap_s_within_0_and_1() -> None:
     seen: list[np.ndarray] = []
-    told = uneven.NamedScore(lambda truth, _chances: counting(seen)(truth) / 40, "A", "B", lambda _facts: None)
+    score = uneven.NamedScore(lambda truth, _chances: counting(seen)(truth) / 40, "A", "B", lambda _facts: None)
     held_out = Records(np.zeros((6, 1), dtype=np.int64), np.array([0, 1, 0, 1, 0, 1]))
     dataset: Any = SimpleNamespace(held_out=held_out, facts=SimpleNamespace(num_classes=2, kind=SimpleNamespace(feature_label="columns")))
     context: Any = SimpleNamespace(dataset=dataset, seed=0, chances={})
@@ -86,9 +86,9 @@ def test_the_interval_of_a_score_is_its_bootstrap_s_within_0_and_1() -> None:
     def chances(_train: Records, test: Records, _dataset: Any, _seed: int) -> np.ndarray:
         return np.zeros((len(test), 2))
 
-    found = uneven._metric("a", told, "words", chances).function(held_out, context)  # pyright: ignore[reportPrivateUsage]
+    measured = uneven._metric("a", score, "words", chances).function(held_out, context)  # pyright: ignore[reportPrivateUsage]
     assert len(seen) == 21
-    assert found.interval == (0.0, pytest.approx(Z95 * np.sqrt(35) / 40)), "the value is 0; 1 to 20 deviate like 0 to 19"
+    assert measured.interval == (0.0, pytest.approx(Z95 * np.sqrt(35) / 40)), "the value is 0; 1 to 20 deviate like 0 to 19"
 
 
 def test_the_inception_score_is_mean_and_deviation_over_ten_splits_in_order() -> None:
@@ -114,21 +114,21 @@ def test_wilson_and_normal_intervals_stay_within_their_range() -> None:
 
 
 def test_the_variational_bound_s_interval_is_of_the_mean_over_at_most_200_records() -> None:
-    asked: list[Records] = []
+    judged: list[Records] = []
 
     def bits(records: Records, seed: int) -> np.ndarray:
-        asked.append(records)
+        judged.append(records)
         return 5.0 + (records.records.ravel() % 2)
 
     def context(count: int) -> Any:
         held_out = Records(np.arange(count)[:, None], np.zeros(count, dtype=np.int64))
         return SimpleNamespace(dataset=SimpleNamespace(held_out=held_out), seed=0, bits=bits)
 
-    found, error = metrics.variational_bound(asked, context(9)), np.sqrt(20 / 72) / 3  # type: ignore[arg-type]
+    bound, error = metrics.variational_bound(judged, context(9)), np.sqrt(20 / 72) / 3  # type: ignore[arg-type]
     ends = (pytest.approx(49 / 9 - Z95 * error), pytest.approx(49 / 9 + Z95 * error))
-    assert (found.value, found.interval) == (pytest.approx(49 / 9), ends)
-    metrics.variational_bound(asked, context(300))  # type: ignore[arg-type]
-    assert len(set(asked[1].records.ravel())) == 200
-    assert sorted(asked[1].records.ravel()) != list(range(200)), "drawn"
+    assert (bound.value, bound.interval) == (pytest.approx(49 / 9), ends)
+    metrics.variational_bound(judged, context(300))  # type: ignore[arg-type]
+    assert len(set(judged[1].records.ravel())) == 200
+    assert sorted(judged[1].records.ravel()) != list(range(200)), "drawn"
     low = SimpleNamespace(**vars(context(2)) | {"bits": lambda records, _seed: records.records.ravel().astype(float)})
-    assert metrics.variational_bound(asked, low).interval == (0.0, pytest.approx(0.5 + Z95 / 2)), "no fewer bits than none"  # type: ignore[arg-type]
+    assert metrics.variational_bound(judged, low).interval == (0.0, pytest.approx(0.5 + Z95 / 2)), "no fewer bits than none"  # type: ignore[arg-type]

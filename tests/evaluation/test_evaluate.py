@@ -57,34 +57,34 @@ def test_registries_hold_the_documented_names() -> None:
 
 def test_fresh_digits_against_noise(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
     calls: list[tuple[str, float]] = []
-    found = by_name(evaluate(fresh, small_digits, public=public, public_samples=noise(300), progress=lambda *call: calls.append(call)))
+    results = by_name(evaluate(fresh, small_digits, public=public, public_samples=noise(300), progress=lambda *call: calls.append(call)))
     allowed = [metric.name for metric in METRICS.values() if metric.refusal(small_digits.facts, fresh) is None]
-    assert list(found) == [name for name in allowed if not (METRICS[name].by_name or METRICS[name].is_of_model)]
-    assert set(NAMES) <= found.keys()
-    assert [name for name, _ in calls] == [*found, "done"]
+    assert list(results) == [name for name in allowed if not (METRICS[name].by_name or METRICS[name].is_of_model)]
+    assert set(NAMES) <= results.keys()
+    assert [name for name, _ in calls] == [*results, "done"]
     assert [fraction for _, fraction in calls] == sorted(fraction for _, fraction in calls)
     for name in NAMES[:4]:
-        result = found[name]
+        result = results[name]
         assert result.value > 0.75
         assert result.ceiling > 0.75
         assert result.epsilon_zero < 0.4
         assert result.chance == pytest.approx(0.1)
         assert result.interval[0] < result.value < result.interval[1]
     for name in ("frechet_distance", "kernel_distance"):
-        assert found[name].features == "classifier (trained on open-digits)"
-        assert found[name].value < found[name].epsilon_zero
-        assert found[name].ceiling < found[name].epsilon_zero
-    assert found["inception_score"].value > found["inception_score"].epsilon_zero
-    assert found["privacy_score"].ceiling == 0.0
-    assert found["privacy_score"].value < 0.3
-    interval = found["nearer_to_training"].interval
+        assert results[name].features == "classifier (trained on open-digits)"
+        assert results[name].value < results[name].epsilon_zero
+        assert results[name].ceiling < results[name].epsilon_zero
+    assert results["inception_score"].value > results["inception_score"].epsilon_zero
+    assert results["privacy_score"].ceiling == 0.0
+    assert results["privacy_score"].value < 0.3
+    interval = results["nearer_to_training"].interval
     assert interval is not None
     assert interval[0] < 0.5 < interval[1]
-    assert found["nearer_to_training"].ceiling == pytest.approx(0.75, abs=0.1)  # half of the copied records are in the subset
-    assert [name for name in NAMES if found[name].releasable] == ["inception_score"]
-    assert [name for name in NAMES if found[name].epsilon_zero_releasable] == ["inception_score"]
-    assert [name for name in NAMES if found[name].ceiling_releasable] == []
-    assert not found["inception_score"].of_run(False).releasable
+    assert results["nearer_to_training"].ceiling == pytest.approx(0.75, abs=0.1)  # half of the copied records are in the subset
+    assert [name for name in NAMES if results[name].releasable] == ["inception_score"]
+    assert [name for name in NAMES if results[name].epsilon_zero_releasable] == ["inception_score"]
+    assert [name for name in NAMES if results[name].ceiling_releasable] == []
+    assert not results["inception_score"].of_run(False).releasable
 
 
 def test_public_records_themselves_are_measured_where_the_public_model_is_next_to_guessing(
@@ -134,11 +134,11 @@ def test_a_ceiling_belongs_to_its_sample_size_and_records(small_digits: Dataset,
 
 
 def test_features_from_private_records_say_so_and_release_nothing(small_digits: Dataset, fresh: Records) -> None:
-    found = by_name(evaluate(fresh, small_digits, metrics=["inception_score", "frechet_distance", "nearer_to_training"]))
-    assert found["frechet_distance"].features == found["inception_score"].features == "classifier (trained on digits)"
-    assert found["nearer_to_training"].features == "pixels"
-    assert not any(result.releasable or result.epsilon_zero_releasable for result in found.values())
-    assert "2048" in found["frechet_distance"].note
+    results = by_name(evaluate(fresh, small_digits, metrics=["inception_score", "frechet_distance", "nearer_to_training"]))
+    assert results["frechet_distance"].features == results["inception_score"].features == "classifier (trained on digits)"
+    assert results["nearer_to_training"].features == "pixels"
+    assert not any(result.releasable or result.epsilon_zero_releasable for result in results.values())
+    assert "2048" in results["frechet_distance"].note
 
 
 def test_pixels_with_a_classifier_of_its_own_release_no_inception_score(small_digits: Dataset, fresh: Records, public: Dataset) -> None:
@@ -168,10 +168,10 @@ def test_table(table: Dataset) -> None:
     own = {"accuracy_logistic_regression", "accuracy_random_forest", "frechet_distance", "kernel_distance", "nearer_to_training"}
     rows = table.train.take(slice(300))
     assert {name for name in NAMES if METRICS[name].refusal(table.facts, rows) is None} == own
-    found = by_name(evaluate(rows, table, metrics=sorted(own)))
-    assert found["accuracy_logistic_regression"].value > 0.8
-    assert found["accuracy_random_forest"].value > 0.8
-    assert {result.features for result in found.values()} == {"one-hot"}
+    results = by_name(evaluate(rows, table, metrics=sorted(own)))
+    assert results["accuracy_logistic_regression"].value > 0.8
+    assert results["accuracy_random_forest"].value > 0.8
+    assert {result.features for result in results.values()} == {"one-hot"}
 
 
 def test_one_hot_of_a_table(table: Dataset) -> None:

@@ -74,29 +74,29 @@ def test_a_file_s_network_gets_images_from_minus_one_to_one(
     expected = to_unit_range(fresh.records).reshape(300, 2, -1).sum(2)
     np.testing.assert_allclose(space(fresh), expected, rtol=1e-5)
     assert space.label.startswith(f"file halves{suffix} (")
-    asked = ["frechet_distance", "kernel_distance"]
-    frechet, kernel = evaluate(fresh, small_digits, metrics=asked, features=name, workspace=here())
+    measures = ["frechet_distance", "kernel_distance"]
+    frechet, kernel = evaluate(fresh, small_digits, metrics=measures, features=name, workspace=here())
     held_out = space(small_digits.held_out)
     assert frechet.value == pytest.approx(frechet_distance(space(fresh), held_out))
     assert kernel.value == pytest.approx(kernel_distance(space(fresh), held_out))
     assert frechet.features == space.label
     assert "FID" not in frechet.note
     monkeypatch.setattr(context, "moments", lambda _: pytest.fail("the reference was taken again"))
-    assert evaluate(fresh, small_digits, metrics=asked[:1], features=name, workspace=here())[0].value == frechet.value
+    assert evaluate(fresh, small_digits, metrics=measures[:1], features=name, workspace=here())[0].value == frechet.value
 
 
 def test_only_the_standard_network_s_distance_is_called_fid(
     tmp_path: Path, small_digits: Dataset, fresh: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A network made here stands for the standard one, whose digest it takes for this test."""
-    path, asked = scripted(Standard(), tmp_path / "renamed.pt"), ["frechet_distance_published"]
+    path, measures = scripted(Standard(), tmp_path / "renamed.pt"), ["frechet_distance_published"]
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     monkeypatch.setattr(feature_files, "INCEPTION_SHA256", digest)
     name = feature_name(str(path))
     space = feature_space(name, small_digits, workspace=here())
     assert not space.private
     np.testing.assert_array_equal(space(fresh)[:, :192], np.tile(fresh.records.reshape(300, -1), 3))
-    result = evaluate(fresh.take(slice(40)), small_digits, metrics=asked, features=name, workspace=here())[0]
+    result = evaluate(fresh.take(slice(40)), small_digits, metrics=measures, features=name, workspace=here())[0]
     assert result.features == f"Inception-v3 ({digest[:12]})"
     assert result.note.endswith("This is FID.")
     assert measure_title("frechet_distance", [result.features]) == f"FID ({result.features})"
@@ -108,7 +108,7 @@ def test_only_the_standard_network_s_distance_is_called_fid(
     assert score.value == pytest.approx(np.mean(splits), rel=1e-5)
     assert measure_title("frechet_distance", ["pixels"]).startswith("Frechet distance (pixels")
     by_name_alone = feature_name(str(scripted(Halves(), tmp_path / "inception-2015-12-05.pt")))
-    result = evaluate(fresh.take(slice(40)), small_digits, metrics=asked, features=by_name_alone, workspace=here())[0]
+    result = evaluate(fresh.take(slice(40)), small_digits, metrics=measures, features=by_name_alone, workspace=here())[0]
     assert "FID" not in result.note
     assert measure_title("frechet_distance", [result.features]).startswith("Frechet distance (file inception-2015-12-05.pt")
     path.write_bytes(path.read_bytes() + b"changed")
@@ -120,15 +120,15 @@ def test_a_file_counts_as_made_from_private_records_unless_the_user_says_that_it
     tmp_path: Path, small_digits: Dataset, fresh: Records
 ) -> None:
     path = str(scripted(Halves(), tmp_path / "halves.pt"))
-    found = {}
+    features = {}
     for public in (False, True):
         name = feature_name(path, public=public)
         space = feature_space(name, small_digits, workspace=here())
         assert space.private is not public
         result = evaluate(fresh, small_digits, metrics=["nearer_to_training"], features=name, workspace=here())[0]
-        found[public] = result.features
-    assert found[False] == feature_space("pixels", small_digits, workspace=here()).label  # training records may have made the others
-    assert found[True].endswith("public by the user's word)")
+        features[public] = result.features
+    assert features[False] == feature_space("pixels", small_digits, workspace=here()).label  # training records may have made the others
+    assert features[True].endswith("public by the user's word)")
 
 
 def test_what_is_no_network_is_refused_in_words(tmp_path: Path, small_digits: Dataset, fresh: Records, table: Dataset) -> None:

@@ -23,8 +23,8 @@ def decoded(uri: str) -> np.ndarray:
 def test_the_page_shows_copies_first_and_loads_nothing(small_digits: Dataset, fresh: Records) -> None:
     copy = small_digits.train.take(slice(7, 8))
     samples = fresh.take(slice(0, 4)).followed_by(copy)
-    found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=2)
-    page = neighbours_html(samples, small_digits, found, title="Run <1>", limit=3, cautions=["Much <like> it."])
+    neighbours = find_neighbours(samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=2)
+    page = neighbours_html(samples, small_digits, neighbours, title="Run <1>", limit=3, cautions=["Much <like> it."])
     assert OUTSIDE_GUARANTEE in page
     assert "Run &lt;1&gt;" in page
     assert "Much &lt;like&gt; it." in page
@@ -53,6 +53,6 @@ def test_table_rows_are_text(table: Dataset) -> None:
 
 
 def test_neighbours_of_other_samples_are_refused(table: Dataset) -> None:
-    found = find_neighbours(table.held_out.take(slice(3)), table, feature_space("pixels", table, workspace=here()), k=1)
+    neighbours = find_neighbours(table.held_out.take(slice(3)), table, feature_space("pixels", table, workspace=here()), k=1)
     with pytest.raises(WorkbenchError, match="these 2 samples"):
-        neighbours_html(table.held_out.take(slice(2)), table, found)
+        neighbours_html(table.held_out.take(slice(2)), table, neighbours)

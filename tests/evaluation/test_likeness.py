@@ -63,8 +63,14 @@ def test_samples_that_teach_no_more_than_the_most_frequent_class_are_said_to() -
     note = guessing_note([ACCURACY, ACCURACY | {"name": "accuracy_mlp", "value": 0.47}, ROW])
     assert "has 0.47 in accuracy_mlp (private), and whoever always names the most frequent class has 0.566 (private)" in note
     assert guessing_note([ACCURACY | {"value": 0.566}]), "as often is no more often"
-    assert guessing_note([ACCURACY, ACCURACY | {"value": 0.57}]) == "", "one that is above is enough"
+    assert guessing_note([ACCURACY | {"value": 0.566}, ACCURACY | {"value": 0.57}]) == "", "one that is above is enough"
     assert guessing_note([ROW, ROW | {"largest_class": None, "value": None}]) == "", "others say nothing"
+
+
+def test_a_classifier_below_the_most_frequent_class_is_named_where_another_is_above() -> None:
+    note = guessing_note([ACCURACY, ACCURACY | {"name": "accuracy_mlp", "value": 0.7}])
+    assert note.startswith("Whoever always names the most frequent class has 0.566 (private), and not every classifier")
+    assert note.endswith("comes to that: accuracy_cnn has 0.36 (private).")
 
 
 def test_a_value_above_the_most_frequent_class_by_chance_is_said_to_show_nothing() -> None:

@@ -31,11 +31,11 @@ def test_a_picture_of_a_record_is_found_at_distance_0(side: str, monkeypatch: py
     monkeypatch.setattr(lookup, "AT_ONCE", 10)
     digits = load("digits")
     records = digits.train if side == "training" else digits.held_out
-    found = like_picture(digits, png(records.records[17, 0]))
-    assert (found.nearest[0].side, found.nearest[0].distance) == (side, 0.0)
-    assert np.array_equal(records.records[found.nearest[0].record], records.records[17])
-    assert found.equal >= 1
-    assert [match.distance for match in found.nearest] == sorted(match.distance for match in found.nearest)
+    matches = like_picture(digits, png(records.records[17, 0]))
+    assert (matches.nearest[0].side, matches.nearest[0].distance) == (side, 0.0)
+    assert np.array_equal(records.records[matches.nearest[0].record], records.records[17])
+    assert matches.equal >= 1
+    assert [match.distance for match in matches.nearest] == sorted(match.distance for match in matches.nearest)
 
 
 @pytest.mark.parametrize("is_cut", [False, True])
@@ -62,9 +62,9 @@ def test_a_row_is_found_by_what_is_known_of_it() -> None:
     of_all = rows(table.facts, table.train)
     names = [column.column for column in declared_columns(table)]
     known = {column.name: column.categories[int(value)] for column, value in zip(names, of_all[3], strict=True)}
-    found = like_row(table, known, most=len(table.train) + len(table.held_out))
-    assert Match("training", 3, 0.0) in found.nearest[: found.equal]
-    assert Match("training", 2, float((of_all[2] != of_all[3]).sum())) in found.nearest
+    matches = like_row(table, known, most=len(table.train) + len(table.held_out))
+    assert Match("training", 3, 0.0) in matches.nearest[: matches.equal]
+    assert Match("training", 2, float((of_all[2] != of_all[3]).sum())) in matches.nearest
     by_one = like_row(table, {names[0].name: known[names[0].name]})
     assert by_one.equal == sum(int((part.records[:, 0] == of_all[3, 0]).sum()) for part in (table.train, table.held_out))
 
@@ -74,8 +74,8 @@ def test_nobody_is_found_in_a_null_record() -> None:
     present = np.ones(len(digits.train), dtype=bool)
     present[17] = False
     without = Dataset(digits.facts, replace(digits.train, present=present), digits.held_out)
-    found = like_picture(without, png(digits.train.records[17, 0]))
-    assert ("training", 17) not in [(match.side, match.record) for match in found.nearest]
+    matches = like_picture(without, png(digits.train.records[17, 0]))
+    assert ("training", 17) not in [(match.side, match.record) for match in matches.nearest]
 
 
 def test_unknown_columns_and_values_are_refused() -> None:

@@ -78,14 +78,14 @@ def test_as_measures_they_stand_beside_real_records_and_tell_each_class() -> Non
     dataset = load("digits")
     assert dataset.train.labels is not None
     collapsed = dataset.train.take(np.flatnonzero(dataset.train.labels == 3)[:60])
-    found = {result.name: result for result in evaluate(collapsed, dataset, metrics=NAMES, features="pixels", workspace=here())}
-    assert set(found) == set(NAMES) <= set(METRICS)
-    assert found["precision"].value > 0.8, "real threes are real"
-    assert found["coverage"].value < 0.25, "and nothing but threes"
-    assert found["coverage"].ceiling is not None
-    assert found["coverage"].ceiling > found["coverage"].value
-    assert "3: " in found["coverage"].note
-    for result in found.values():
+    results = {result.name: result for result in evaluate(collapsed, dataset, metrics=NAMES, features="pixels", workspace=here())}
+    assert set(results) == set(NAMES) <= set(METRICS)
+    assert results["precision"].value > 0.8, "real threes are real"
+    assert results["coverage"].value < 0.25, "and nothing but threes"
+    assert results["coverage"].ceiling is not None
+    assert results["coverage"].ceiling > results["coverage"].value
+    assert "3: " in results["coverage"].note
+    for result in results.values():
         assert result.interval is not None
         assert result.interval[0] <= result.value <= result.interval[1]
         assert not result.releasable

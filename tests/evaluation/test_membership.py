@@ -78,8 +78,8 @@ def test_edm_s_form_predicts_the_noise_that_was_added() -> None:
     state = new_state(quick_plan("dpdm"), PerformanceSettings(device="cpu"))
     model = denoising.of_edm(Settings(), ByHeart(), state)  # type: ignore[arg-type]
     noise, t = torch.randn(1, 1, 8, 8, generator=torch.Generator().manual_seed(0)), torch.tensor([400])
-    found = model.noise(model.diffusion.add_noise(kept, noise, t), t, torch.tensor([0]))
-    assert torch.allclose(found, noise, atol=1e-4)
+    predicted = model.noise(model.diffusion.add_noise(kept, noise, t), t, torch.tensor([0]))
+    assert torch.allclose(predicted, noise, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_label_s_advantage_is_its_score_less_the_mean_of_the_others() -> None:
         return records.labels.astype(float)
 
     model = one_record_model(torch.zeros(1, 1, 8, 8))
-    found = label_advantage(by_label, model, data, 10, 0, lambda _share: None)
-    assert found == pytest.approx(data.labels - (45 - data.labels) / 9)
+    advantages = label_advantage(by_label, model, data, 10, 0, lambda _share: None)
+    assert advantages == pytest.approx(data.labels - (45 - data.labels) / 9)
 
 
 def test_the_distance_to_samples_is_to_those_of_the_same_label() -> None:

@@ -11,17 +11,17 @@ from workbench.evaluation.membership_game import most_advantage, play
 
 def test_an_adversary_who_sees_nothing_is_right_half_of_the_time() -> None:
     draw = np.random.default_rng(0)
-    found = [play("x", draw.normal(size=400), draw.normal(size=800), 400, seed) for seed in range(40)]
-    assert np.mean([game.advantage for game in found]) == pytest.approx(0.0, abs=0.02)
-    assert np.mean([game.interval[0] <= 0 <= game.interval[1] for game in found]) >= 0.9
-    assert all(game.advantage == 2 * game.right / 400 - 1 for game in found)
+    games = [play("x", draw.normal(size=400), draw.normal(size=800), 400, seed) for seed in range(40)]
+    assert np.mean([game.advantage for game in games]) == pytest.approx(0.0, abs=0.02)
+    assert np.mean([game.interval[0] <= 0 <= game.interval[1] for game in games]) >= 0.9
+    assert all(game.advantage == 2 * game.right / 400 - 1 for game in games)
 
 
 def test_one_who_knows_every_member_is_wrong_about_others_below_the_median_alone() -> None:
     draw = np.random.default_rng(1)
-    found = play("x", np.full(600, -9.0), draw.normal(size=1200), 600, 3)
-    assert found.right == pytest.approx(0.75 * 600, abs=40)
-    assert found.interval[0] > 0.3
+    game = play("x", np.full(600, -9.0), draw.normal(size=1200), 600, 3)
+    assert game.right == pytest.approx(0.75 * 600, abs=40)
+    assert game.interval[0] > 0.3
     assert play("x", np.full(600, 9.0), draw.normal(size=1200), 600, 3).advantage < -0.3, "large scores speak against a member"
 
 
@@ -34,8 +34,8 @@ def test_every_record_is_shown_at_most_once() -> None:
 
 def test_the_rule_is_fixed_by_records_that_are_not_shown() -> None:
     """Of others that are all alike none is below the median of the known half."""
-    found = play("x", np.full(50, -1.0), np.zeros(100), 40, 5, most=0.5)
-    assert (found.right, found.most) == (40, 0.5)
+    game = play("x", np.full(50, -1.0), np.zeros(100), 40, 5, most=0.5)
+    assert (game.right, game.most) == (40, 0.5)
 
 
 def test_no_advantage_is_left_at_epsilon_0_and_all_of_it_at_infinity() -> None:

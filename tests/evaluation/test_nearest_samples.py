@@ -12,7 +12,7 @@ from workbench.evaluation.nearest_samples import NearestSamples, find_nearest_sa
 
 
 @pytest.fixture
-def found() -> NearestSamples:
+def nearest() -> NearestSamples:
     """Distances by hand: held-out records at 1, 2, 2 and 4."""
     held_out = np.array([[1.0], [2.0], [2.0], [4.0]])
     return NearestSamples("pixels", np.array([[7], [8]]), np.array([[2.0], [0.0]]), np.array([[0], [1], [2], [3]]), held_out)
@@ -33,16 +33,16 @@ def test_a_planted_copy_is_found_and_nearer_than_every_held_out_record() -> None
     assert near.of("held-out", 3)[0][0] == int(direct.argmin())
 
 
-def test_a_tie_counts_half_and_a_held_out_record_is_held_against_the_others(found: NearestSamples) -> None:
-    assert found.nearer_than("training", 0) == (0 + 0.5 + 0.5 + 1) / 4
-    assert found.nearer_than("training", 1) == 1.0
-    assert found.nearer_than("held-out", 1) == (0 + 0.5 + 1) / 3
-    assert found.nearer_than("held-out", 3) == 0.0
+def test_a_tie_counts_half_and_a_held_out_record_is_held_against_the_others(nearest: NearestSamples) -> None:
+    assert nearest.nearer_than("training", 0) == (0 + 0.5 + 0.5 + 1) / 4
+    assert nearest.nearer_than("training", 1) == 1.0
+    assert nearest.nearer_than("held-out", 1) == (0 + 0.5 + 1) / 3
+    assert nearest.nearer_than("held-out", 3) == 0.0
 
 
 @pytest.mark.filterwarnings("error")
-def test_one_held_out_record_has_nothing_to_be_held_against(found: NearestSamples) -> None:
-    alone = replace(found, held_out_indices=found.held_out_indices[:1], held_out_distances=found.held_out_distances[:1])
+def test_one_held_out_record_has_nothing_to_be_held_against(nearest: NearestSamples) -> None:
+    alone = replace(nearest, held_out_indices=nearest.held_out_indices[:1], held_out_distances=nearest.held_out_distances[:1])
     assert math.isnan(alone.nearer_than("held-out", 0))
 
 

@@ -38,13 +38,15 @@ def test_neighbours_put_copies_first(small_digits: Dataset, fresh: Records) -> N
     copies = small_digits.train.take(slice(10, 13))
     samples = fresh.take(slice(0, 40)).followed_by(copies)
     fractions: list[float] = []
-    found = find_neighbours(samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=3, progress=fractions.append)
-    assert found.features == "pixels"
-    assert set(found.order()[:3]) == {40, 41, 42}
-    np.testing.assert_array_equal(found.indices[40:, 0], [10, 11, 12])
-    np.testing.assert_array_equal(found.suspicion[40:], 1.0)
+    neighbours = find_neighbours(
+        samples, small_digits, feature_space("pixels", small_digits, workspace=here()), k=3, progress=fractions.append
+    )
+    assert neighbours.features == "pixels"
+    assert set(neighbours.order()[:3]) == {40, 41, 42}
+    np.testing.assert_array_equal(neighbours.indices[40:, 0], [10, 11, 12])
+    np.testing.assert_array_equal(neighbours.suspicion[40:], 1.0)
     expected = brute_force(samples.records.reshape(43, -1) / 255.0, small_digits.held_out.records.reshape(200, -1) / 255.0)
-    np.testing.assert_allclose(found.held_out_distances, expected.min(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(neighbours.held_out_distances, expected.min(axis=1), rtol=1e-6)
     assert fractions[-1] == 1.0
 
 

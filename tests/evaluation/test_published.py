@@ -67,12 +67,12 @@ def test_the_eleven_are_eleven_and_learn_from_what_classes_there_are(small_digit
     values = fresh.records.reshape(300, -1) / 255.0
     test = (small_digits.held_out.records.reshape(200, -1) / 255.0, small_digits.held_out.labels)
     some = ~np.isin(fresh.labels, (0, 5))
-    found = eleven.accuracies((values[some], fresh.labels[some]), test, 0)
-    assert list(found) == list(eleven.SETTINGS)
-    assert len(found) == 11
+    accuracies = eleven.accuracies((values[some], fresh.labels[some]), test, 0)
+    assert list(accuracies) == list(eleven.SETTINGS)
+    assert len(accuracies) == 11
     without = float(np.mean(np.isin(test[1], (0, 5))))
-    assert all(0.2 < value <= 1 - without for value in found.values()), found
-    assert sum(value > 0.6 for value in found.values()) > 7
+    assert all(0.2 < value <= 1 - without for value in accuracies.values()), accuracies
+    assert sum(value > 0.6 for value in accuracies.values()) > 7
     ones = eleven.accuracies((values, np.ones(300, np.int64)), test, 0)
     assert set(ones.values()) == {float(np.mean(test[1] == 1))}
 
@@ -89,23 +89,23 @@ def test_the_protocol_on_digits_is_labelled_as_cut_down(small_digits: Dataset, f
     monkeypatch.setattr(eleven, "_classifier", lambda *_: GaussianNB())
     calls: list[tuple[str, float]] = []
     results = evaluate(fresh, small_digits, metrics=TAKEN, features="pixels", workspace=here(), progress=lambda *call: calls.append(call))
-    found = {result.name: result for result in results}
+    by_name = {result.name: result for result in results}
     assert [fraction for _, fraction in calls] == sorted(fraction for _, fraction in calls)
     assert len([name for name, _ in calls if name == "accuracy_sklearn_mean"]) == 1 + 11 + 11, "each classifier, then for the ceiling"
     assert {result.protocol for result in results} == {"published protocol, cut down to 300 samples"}
     assert PROTOCOLS["published"].label(60_000) == "published protocol"
     assert PROTOCOLS["workbench"].label(300) == "workbench's protocol"
-    assert found["accuracy_cnn_published"].value > 0.6
-    assert found["accuracy_sklearn_mean"].value > 0.6
-    assert found["accuracy_sklearn_mean"].note.count(";") == 10
+    assert by_name["accuracy_cnn_published"].value > 0.6
+    assert by_name["accuracy_sklearn_mean"].value > 0.6
+    assert by_name["accuracy_sklearn_mean"].note.count(";") == 10
     space = feature_space("pixels", small_digits, workspace=here())
     sets = space(fresh), space(small_digits.train)
-    assert found["frechet_distance_published"].value == pytest.approx(frechet_distance(*sets), rel=1e-9)
-    assert found["kernel_distance_published"].value == pytest.approx(kernel_distance(*sets), rel=1e-9)
+    assert by_name["frechet_distance_published"].value == pytest.approx(frechet_distance(*sets), rel=1e-9)
+    assert by_name["kernel_distance_published"].value == pytest.approx(kernel_distance(*sets), rel=1e-9)
     assert not any(result.releasable for result in results)
     monkeypatch.setattr(eleven, "_classifier", lambda *_: pytest.fail("what was fitted was fitted again"))
     again = evaluate(fresh, small_digits, metrics=["accuracy_sklearn_mean"], workspace=here())
-    assert again[0].value == found["accuracy_sklearn_mean"].value
+    assert again[0].value == by_name["accuracy_sklearn_mean"].value
 
 
 def test_the_protocol_names_its_measures_and_its_number_of_samples() -> None:

@@ -11,12 +11,12 @@ from workbench.privacy.attacks.audit import two_sided_epsilon
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_claim_of_1_is_caught_in_few_trials(name: str) -> None:
-    found = attack_claim(name, ATTACKS[name], trials=60)
-    assert found.claim <= 1.0 < found.epsilon
-    assert found.is_caught
-    assert found.accused == 0
-    assert found.epsilon == pytest.approx(two_sided_epsilon(found.missed, 60, 0, 60, 1e-5, 0.01))
-    assert f"{found.missed} of 60" in found.words
+    refutation = attack_claim(name, ATTACKS[name], trials=60)
+    assert refutation.claim <= 1.0 < refutation.epsilon
+    assert refutation.is_caught
+    assert refutation.accused == 0
+    assert refutation.epsilon == pytest.approx(two_sided_epsilon(refutation.missed, 60, 0, 60, 1e-5, 0.01))
+    assert f"{refutation.missed} of 60" in refutation.words
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -37,10 +37,10 @@ def images(*pixels: int) -> Records:
 def training(labelled: Records, samples: Records) -> tuple[list[Records], int]:
     """What the classifier was trained on, round by round, and how many samples joined last."""
     seen: list[Records] = []
-    found = self_trained(labelled, samples, lambda records: cast(Any, (seen.append(records), Nearest(records))[1]))
-    assert isinstance(found.last_classifier, Nearest)
-    assert found.last_classifier.seen is seen[-1]
-    return seen, found.num_synthetic
+    trained = self_trained(labelled, samples, lambda records: cast(Any, (seen.append(records), Nearest(records))[1]))
+    assert isinstance(trained.last_classifier, Nearest)
+    assert trained.last_classifier.seen is seen[-1]
+    return seen, trained.num_synthetic
 
 
 def test_what_is_sure_joins_with_the_class_it_is_judged_to_be() -> None:
@@ -74,12 +74,12 @@ def test_the_measure_needs_no_labels_of_samples_and_those_of_public_records(smal
     def measured(samples: Records, **options: Any) -> evaluation.MetricResult:
         return evaluation.evaluate(samples, small_digits, metrics=[NAME], features="pixels", workspace=here(), **options)[0]
 
-    found = measured(Records(fresh.records), public=public)
-    assert found.value > 0.6
-    assert found.features == "pixels, 100 labels of open-digits"
-    assert "Our reading" in found.note
-    assert not found.releasable
-    assert (found.value, found.ceiling) == (measured(fresh, public=public).value, found.ceiling)
+    accuracy = measured(Records(fresh.records), public=public)
+    assert accuracy.value > 0.6
+    assert accuracy.features == "pixels, 100 labels of open-digits"
+    assert "Our reading" in accuracy.note
+    assert not accuracy.releasable
+    assert (accuracy.value, accuracy.ceiling) == (measured(fresh, public=public).value, accuracy.ceiling)
     with pytest.raises(WorkbenchError, match="there are none"):
         measured(fresh)
     clothes = replace(public, facts=public.facts.model_copy(update={"classes": tuple("abcdefghij")}))
@@ -88,16 +88,16 @@ def test_the_measure_needs_no_labels_of_samples_and_those_of_public_records(smal
 
 
 def test_it_is_taken_by_name_alone(small_digits: Dataset, fresh: Records, public: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {name: metric for name, metric in evaluation.METRICS.items() if name in (NAME, "kernel_distance")}
-    monkeypatch.setattr(evaluation, "METRICS", asked)
-    found = evaluation.evaluate(fresh, small_digits, public=public, features="pixels", workspace=here())
-    assert [result.name for result in found] == ["kernel_distance"]
+    measures = {name: metric for name, metric in evaluation.METRICS.items() if name in (NAME, "kernel_distance")}
+    monkeypatch.setattr(evaluation, "METRICS", measures)
+    results = evaluation.evaluate(fresh, small_digits, public=public, features="pixels", workspace=here())
+    assert [result.name for result in results] == ["kernel_distance"]
 
 
 def test_the_papers_three_learners_take_it(small_digits: Dataset, public: Dataset, fresh: Records) -> None:
     """Chu et al., V.D: logistic regression, MLP and CNN, each from the public labels alone and then with the samples."""
     names = [NAME, f"{NAME}_logistic_regression", f"{NAME}_mlp"]
-    found = evaluation.evaluate(fresh, small_digits, public=public, metrics=names, workspace=here())
-    assert [result.name for result in found] == names
-    assert len({result.value for result in found}) > 1
-    assert all(result.value > 0.6 for result in found)
+    results = evaluation.evaluate(fresh, small_digits, public=public, metrics=names, workspace=here())
+    assert [result.name for result in results] == names
+    assert len({result.value for result in results}) > 1
+    assert all(result.value > 0.6 for result in results)

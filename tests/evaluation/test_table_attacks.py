@@ -45,18 +45,18 @@ def test_copies_give_everybody_away_and_fresh_rows_nobody(name: str, held_out: i
         assert fresh.interval is not None
         assert fresh.value < 0.06, fresh.note
         assert fresh.interval[0] < 0.005, "it covers 0, but for chance"
-        told = re.match(r"Right of ([0-9.]+)% of [0-9]+ training rows, ([0-9.]+)% held-out, ([0-9.]+)% by guessing", copied.note)
-        assert told is not None
-        assert float(told[1]) > 90
-        assert float(told[2]) < 8, "nothing is known of who was not copied"
+        shares = re.match(r"Right of ([0-9.]+)% of [0-9]+ training rows, ([0-9.]+)% held-out, ([0-9.]+)% by guessing", copied.note)
+        assert shares is not None
+        assert float(shares[1]) > 90
+        assert float(shares[2]) < 8, "nothing is known of who was not copied"
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_half_of_the_people_are_given_away_where_half_are_copied(name: str) -> None:
     train = drawn(1_000, 1)
     half = Records(np.concatenate([train.records[:500], drawn(500, 4).records]), np.concatenate([train.labels[:500], drawn(500, 4).labels]))  # type: ignore[index]
-    found = METRICS[name].function(half, context_of(train, drawn(1_000, 2)))
-    assert 0.35 < found.value < 0.65, found.note
+    risk = METRICS[name].function(half, context_of(train, drawn(1_000, 2)))
+    assert 0.35 < risk.value < 0.65, risk.note
 
 
 def test_the_risk_is_what_the_published_package_says() -> None:
@@ -70,14 +70,14 @@ def test_the_risk_is_what_the_published_package_says() -> None:
 
 def gower(row: np.ndarray, other: np.ndarray, columns: Columns, over: tuple[int, ...]) -> Fraction:
     """In 1024ths, as ties are decided."""
-    found = Fraction(0)
+    distance = Fraction(0)
     for column in over:
         one, two, ordered = int(row[column]), int(other[column]), columns.ordered[column]
         if max(one, two) < ordered:
-            found += Fraction(round(1024 * abs(one - two) / max(ordered - 1, 1)), 1024)
+            distance += Fraction(round(1024 * abs(one - two) / max(ordered - 1, 1)), 1024)
         else:
-            found += one != two
-    return found
+            distance += one != two
+    return distance
 
 
 def test_the_nearest_row_is_the_first_of_those_at_gower_s_smallest_distance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,13 +96,13 @@ def test_conditions_on_ordered_columns_reach_away_from_the_median() -> None:
     facts = DatasetFacts(name="ages", kind=TableKind(columns=(FIVE, Column(name="sex", categories=("f", "m")))), num_records=9)
     rows = np.array([[2, 0]] * 3 + [[1, 0]] * 3 + [[3, 1]] * 2 + [[4, 0]])
     columns = Columns(TableKind.of(facts.kind).categories, (5, 0))
-    found = queries.singling_out_queries(rows, columns, np.random.default_rng(0))
-    assert found == [((0, (False, False, False, False, True)), (1, (True, False)))], "the oldest woman alone"
-    assert queries.singled_out(found, rows).tolist() == [True]
-    assert queries.singled_out(found, np.array([[4, 0], [4, 0]])).tolist() == [False]
+    conditions = queries.singling_out_queries(rows, columns, np.random.default_rng(0))
+    assert conditions == [((0, (False, False, False, False, True)), (1, (True, False)))], "the oldest woman alone"
+    assert queries.singled_out(conditions, rows).tolist() == [True]
+    assert queries.singled_out(conditions, np.array([[4, 0], [4, 0]])).tolist() == [False]
     unknown = Columns((6, 2), (5, 0))
-    asked = queries.singling_out_queries(np.array([[0, 0]] * 3 + [[5, 1]]), unknown, np.random.default_rng(0))
-    assert asked == [((0, (False,) * 5 + (True,)), (1, (False, True)))], "what is no number has no order"
+    unknown_conditions = queries.singling_out_queries(np.array([[0, 0]] * 3 + [[5, 1]]), unknown, np.random.default_rng(0))
+    assert unknown_conditions == [((0, (False,) * 5 + (True,)), (1, (False, True)))], "what is no number has no order"
 
 
 def test_held_out_rows_of_another_number_are_counted_as_if_they_were_as_many() -> None:
@@ -110,10 +110,10 @@ def test_held_out_rows_of_another_number_are_counted_as_if_they_were_as_many() -
     made, held_out, others = (
         np.random.default_rng(seed).integers(0, 8, (count, 4)) for count, seed in ((4_000, 1), (1_500, 2), (9_000, 3))
     )
-    asked = queries.singling_out_queries(made, columns, np.random.default_rng(0))
+    conditions = queries.singling_out_queries(made, columns, np.random.default_rng(0))
     for size in (700, len(held_out), 3_000):
-        expected = np.mean([queries.singled_out(asked, others[start : start + size]).sum() for start in (0, 3_000, 6_000)])
-        assert queries.held_out_at_size(asked, held_out, size) == pytest.approx(expected, rel=0.2)
+        expected = np.mean([queries.singled_out(conditions, others[start : start + size]).sum() for start in (0, 3_000, 6_000)])
+        assert queries.held_out_at_size(conditions, held_out, size) == pytest.approx(expected, rel=0.2)
 
 
 def test_what_cannot_be_attacked_is_said() -> None:
@@ -121,20 +121,20 @@ def test_what_cannot_be_attacked_is_said() -> None:
     facts = DatasetFacts(name="one", kind=unnamed_columns((3,)), num_records=20)
     context = Context(Dataset(facts, rows, rows), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
     for name in ("linkability", "inference"):
-        found = METRICS[name].function(rows, context)
-        assert (found.value, found.interval, found.note) == (0.0, None, table_attacks.ONE_COLUMN)
+        risk = METRICS[name].function(rows, context)
+        assert (risk.value, risk.interval, risk.note) == (0.0, None, table_attacks.ONE_COLUMN)
     twice = Records(np.array([[0]] * 10 + [[1]] * 10))
     assert METRICS["singling_out"].function(twice, context).interval is not None, "a distinct row counts once"
 
 
 def test_an_evaluation_has_them_beside_copies_and_independent_columns_and_keeps_them_in_the_room() -> None:
     dataset = load("patients")
-    found = evaluate(load("patients", seed=5).train, dataset, metrics=ATTACKS, workspace=here())
-    assert [result.name for result in found] == list(ATTACKS)
-    for result in found:
+    results = evaluate(load("patients", seed=5).train, dataset, metrics=ATTACKS, workspace=here())
+    assert [result.name for result in results] == list(ATTACKS)
+    for result in results:
         assert not result.releasable
         assert result.split == "train+held_out"
         assert list(result.baselines) == [baselines.BOOTSTRAP, baselines.HALF, baselines.INDEPENDENT]
-    inference = found[-1]
+    inference = results[-1]
     assert inference.ceiling is not None
     assert inference.ceiling > inference.value + 0.1, "copies of real rows tell more than fresh ones"

@@ -45,11 +45,11 @@ def test_distances_of_marginals_by_hand() -> None:
     context = by_hand([[0, 0], [0, 1], [1, 2], [1, 2]], [0, 0, 1, 1])
     samples = Records(np.array([[0, 0], [0, 0], [1, 2], [0, 2]]), np.array([0, 0, 1, 1]))
     assert tables.one_way_marginals(samples, context).value == pytest.approx((1 / 4 + 1 / 4 + 0) / 3)
-    found = tables.two_way_marginals(samples, context)
-    assert found.value == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
-    assert found.note.startswith("Worst of 3: column 1 x column 2 0.500. ")
-    assert "Mean of those with each column: class 0.250, column 1 0.375, column 2 0.375." in found.note
-    assert found.note.endswith(f"come to {(1 / 2 + 1 / 2 + 1 / 2) / 3:.3f}.")
+    two_way = tables.two_way_marginals(samples, context)
+    assert two_way.value == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
+    assert two_way.note.startswith("Worst of 3: column 1 x column 2 0.500. ")
+    assert "Mean of those with each column: class 0.250, column 1 0.375, column 2 0.375." in two_way.note
+    assert two_way.note.endswith(f"come to {(1 / 2 + 1 / 2 + 1 / 2) / 3:.3f}.")
     assert cells.three_way_marginals(samples, context).value == pytest.approx(1 / 2)
     assert cells.five_way_marginals(samples, context) == cells.three_way_marginals(samples, context), "no more columns than there are"
     worst = cells.worst_column(replace(samples, labels=np.array([0, 1, 1, 1])), context)
@@ -99,9 +99,9 @@ def test_the_propensity_score_s_error_is_what_is_expected_where_nothing_differs(
     facts = DatasetFacts(name="coins", kind=unnamed_columns((2,) * 10), num_records=4_000)
     parts = [Records(draw.integers(0, 2, (4_000, 10))) for _ in range(2)]
     context = Context(Dataset(facts, parts[1], parts[1]), lambda: pytest.fail("no features are asked for"), 0, None)  # pyright: ignore[reportArgumentType]
-    found = propensity.propensity_error(parts[0], context)
-    assert 0.3 < found.value / (10 / (8 * 8_000)) < 2.5
-    assert f"{10 / (8 * 8_000):.5f} is expected" in found.note
+    error = propensity.propensity_error(parts[0], context)
+    assert 0.3 < error.value / (10 / (8 * 8_000)) < 2.5
+    assert f"{10 / (8 * 8_000):.5f} is expected" in error.note
     assert propensity.propensity_error(Records(np.zeros((4_000, 10), np.int64)), context).value > 0.15
 
 
@@ -167,16 +167,16 @@ def test_the_error_of_an_area_is_its_spread_over_draws() -> None:
 
 
 def test_an_evaluation_has_them_with_ceiling_and_chance(shuffled: Records, context: Context) -> None:
-    found = {result.name: result for result in evaluate(shuffled.take(slice(300)), context.dataset, metrics=NAMES, workspace=here())}
-    assert list(found) == list(NAMES)
-    assert found["detection"].chance == 0.5
-    assert found["two_way_marginals"].ceiling is not None
-    assert found["two_way_marginals"].ceiling < found["two_way_marginals"].value
-    assert found["closest_record"].ceiling is not None
-    beside = found["two_way_marginals"].baselines
+    results = {result.name: result for result in evaluate(shuffled.take(slice(300)), context.dataset, metrics=NAMES, workspace=here())}
+    assert list(results) == list(NAMES)
+    assert results["detection"].chance == 0.5
+    assert results["two_way_marginals"].ceiling is not None
+    assert results["two_way_marginals"].ceiling < results["two_way_marginals"].value
+    assert results["closest_record"].ceiling is not None
+    beside = results["two_way_marginals"].baselines
     assert list(beside) == [baselines.BOOTSTRAP, baselines.HALF, baselines.INDEPENDENT]
     assert beside[baselines.BOOTSTRAP] < beside[baselines.INDEPENDENT] / 3
-    assert not any(result.releasable for result in found.values())
+    assert not any(result.releasable for result in results.values())
 
 
 def test_few_samples_and_samples_without_labels(context: Context) -> None:
@@ -189,8 +189,8 @@ def test_few_samples_and_samples_without_labels(context: Context) -> None:
 
 def test_epsilon_zero_of_a_table_is_of_rows_drawn_evenly_over_what_is_declared(context: Context, shuffled: Records) -> None:
     dataset = context.dataset
-    asked = {"metrics": ("two_way_marginals", "accuracy_gradient_boosting", "f1_gradient_boosting"), "workspace": here()}
-    marginals, accuracy, rarer = evaluate(shuffled.take(slice(600)), dataset, **asked)
+    options = {"metrics": ("two_way_marginals", "accuracy_gradient_boosting", "f1_gradient_boosting"), "workspace": here()}
+    marginals, accuracy, rarer = evaluate(shuffled.take(slice(600)), dataset, **options)
     truth = labels_of(dataset.held_out, 2)
     majority = float(np.mean(truth == np.bincount(labels_of(dataset.train, 2)).argmax()))
     assert accuracy.baselines[baselines.MAJORITY] == pytest.approx(majority)

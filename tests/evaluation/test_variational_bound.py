@@ -13,14 +13,14 @@ NAME = "variational_bound"
 
 
 def test_it_is_the_mean_over_held_out_records(small_digits: Dataset, fresh: Records) -> None:
-    asked: list[tuple[Records, int]] = []
+    calls: list[tuple[Records, int]] = []
 
     def bits(records: Records, seed: int) -> np.ndarray:
-        asked.append((records, seed))
+        calls.append((records, seed))
         return np.arange(len(records), dtype=np.float64) % 2 + 3
 
     measured = evaluation.evaluate(fresh, small_digits, metrics=[NAME], features="pixels", bits=bits, seed=5, workspace=here())[0]
-    ((records, seed),) = asked
+    ((records, seed),) = calls
     assert (len(records), seed) == (200, 5)
     assert {image.tobytes() for image in records.records} == {image.tobytes() for image in small_digits.held_out.records}
     assert records.labels is not None

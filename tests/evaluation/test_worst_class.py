@@ -31,21 +31,21 @@ def without_threes(fresh: Records) -> Records:
 
 
 def test_it_is_the_least_recall_of_any_class_with_that_class_s_interval(small_digits: Dataset, without_threes: Records) -> None:
-    found, held_out = measured(without_threes, small_digits), small_digits.held_out
+    worst, held_out = measured(without_threes, small_digits), small_digits.held_out
     said = logistic_regression(without_threes, held_out, small_digits, 5)
     recalls = recall_score(held_out.labels, said, average=None)
-    assert found.value == pytest.approx(recalls.min())
+    assert worst.value == pytest.approx(recalls.min())
     assert int(recalls.argmin()) == LOST
-    assert found.note.startswith("Of 3, the class that is served worst.")
+    assert worst.note.startswith("Of 3, the class that is served worst.")
     number = int((held_out.labels == LOST).sum())
-    assert f"3: {recalls.min():.2f} (of {number})" in found.note
-    assert found.note.count("(of ") == 10
-    assert found.interval == pytest.approx(wilson(float(recalls.min()), number))
+    assert f"3: {recalls.min():.2f} (of {number})" in worst.note
+    assert worst.note.count("(of ") == 10
+    assert worst.interval == pytest.approx(wilson(float(recalls.min()), number))
 
 
 def test_real_records_stand_beside_it_and_it_stays_in_the_room(small_digits: Dataset, without_threes: Records) -> None:
-    found = measured(without_threes, small_digits)
-    assert found.ceiling is not None
-    assert found.ceiling > found.value + 0.3
-    assert not found.releasable
+    worst = measured(without_threes, small_digits)
+    assert worst.ceiling is not None
+    assert worst.ceiling > worst.value + 0.3
+    assert not worst.releasable
     assert METRICS[NAME].by_name

@@ -31,8 +31,8 @@ def listed(capsys: pytest.CaptureFixture[str], *command: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def order(found: Any) -> list[tuple[str, int]]:
-    return [(job["job"], job["place"]) for job in found["jobs"]]
+def order(listing: Any) -> list[tuple[str, int]]:
+    return [(job["job"], job["place"]) for job in listing["jobs"]]
 
 
 def test_nothing_is_listed_where_nothing_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,9 +45,9 @@ def test_the_queue_is_listed_and_reordered(jobs: list[str], capsys: pytest.Captu
     a, b, c = jobs
     assert order(listed(capsys)) == [(a, 0), (b, 1), (c, 2)]
     assert order(listed(capsys, "move", c, "1")) == [(a, 0), (c, 1), (b, 2)]
-    found = listed(capsys, "priority", b, "3")
-    assert order(found) == [(a, 0), (b, 1), (c, 2)]
-    assert found["jobs"][1]["reason"] == "it waits for a place on the CPU, which has 1 for runs"
+    listing = listed(capsys, "priority", b, "3")
+    assert order(listing) == [(a, 0), (b, 1), (c, 2)]
+    assert listing["jobs"][1]["reason"] == "it waits for a place on the CPU, which has 1 for runs"
     assert order(listed(capsys, "cpu-runs", "2")) == [(a, 0), (b, 0), (c, 1)]
 
 
@@ -72,9 +72,9 @@ def test_jobs_are_cancelled_and_retried(jobs: list[str], capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("seen", "device", "found"),
+    ("seen", "device", "expected"),
     [("", "cuda:1", {"CUDA_VISIBLE_DEVICES": "1"}), ("4,6", "cuda:1", {"CUDA_VISIBLE_DEVICES": "6"}), ("4", "cpu", {}), ("", "cuda", {})],
 )
-def test_a_worker_sees_the_gpu_that_it_was_given(seen: str, device: str, found: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_sees_the_gpu_that_it_was_given(seen: str, device: str, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
-    assert visible(device) == found
+    assert visible(device) == expected

@@ -32,12 +32,12 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(cluster: Path) -> list[str]:
+def commands(cluster: Path) -> list[str]:
     return (cluster / "asked").read_text().splitlines()
 
 
 @pytest.mark.parametrize(
-    ("state", "found"),
+    ("state", "expected"),
     [
         ("PENDING", ("pending", False, False)),
         ("REQUEUED", ("pending", False, False)),
@@ -50,12 +50,12 @@ def asked(cluster: Path) -> list[str]:
         ("CANCELLED", ("ended", False, True)),
     ],
 )
-def test_states_of_slurm(cluster: Path, state: str, found: tuple[str, bool, bool]) -> None:
+def test_states_of_slurm(cluster: Path, state: str, expected: tuple[str, bool, bool]) -> None:
     (cluster / "squeue.out").write_text(f"7|{state}|Priority\n")
     status, gone = Slurm().poll([{"job": "7"}, {"job": "8"}])
-    assert (status.state, status.is_due, status.was_cancelled) == found
+    assert (status.state, status.is_due, status.was_cancelled) == expected
     assert (gone.state, gone.is_due) == ("ended", False), "the controller has forgotten it"
-    assert asked(cluster) == ["squeue --noheader --states=all --jobs=7,8 --format=%i|%T|%r"], "one question for all"
+    assert commands(cluster) == ["squeue --noheader --states=all --jobs=7,8 --format=%i|%T|%r"], "one question for all"
 
 
 def test_a_controller_that_does_not_answer_ends_nothing(cluster: Path) -> None:
@@ -70,7 +70,7 @@ def test_what_slurm_is_asked_for(cluster: Path, monkeypatch: pytest.MonkeyPatch,
     (cluster / "sbatch.out").write_text("12;cluster\n")
     needs = parse_resources(["gpus=1", "memory=4000", "minutes=90", "cpus=2"])
     assert Slurm().start(None, "abcdefgh", 3, tmp_path / "log.txt", needs=needs) == {"job": "12"}  # type: ignore[arg-type]
-    words = asked(cluster)[0]
+    words = commands(cluster)[0]
     for option in ("--parsable", "--requeue", "--gpus=1", "--mem=4000M", "--time=90", "--cpus-per-task=2", "--partition=gpu", "two words"):
         assert option in words
     script = (cluster / "sbatch.in").read_text()
@@ -109,7 +109,7 @@ class Dashboard(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Answers)
         self.jobs: list[dict[str, Any]] = []
         self.orders: list[tuple[str, dict[str, Any]]] = []
-        self.asked = 0
+        self.questions = 0
         self.refusal = ""  # what every order is answered with, as 400, where it is not empty
         self.page = ""  # what another server answers to whatever it is asked
         self.code = 200
@@ -119,7 +119,7 @@ class Answers(BaseHTTPRequestHandler):
     server: Dashboard  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_GET(self) -> None:
-        self.server.asked += 1
+        self.server.questions += 1
         self.answer({"version": "4", "ray_version": "2.60.0"} if self.path == "/api/version" else self.server.jobs)
 
     def do_POST(self) -> None:
@@ -154,7 +154,7 @@ def dashboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dashboard]:
 
 
 @pytest.mark.parametrize(
-    ("row", "found"),
+    ("row", "expected"),
     [
         ({"status": "PENDING"}, ("pending", False, False)),
         ({"status": "RUNNING"}, ("running", False, False)),
@@ -165,12 +165,12 @@ def dashboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dashboard]:
         ({"status": "STOPPED"}, ("ended", False, True)),
     ],
 )
-def test_states_of_ray(dashboard: Dashboard, row: dict[str, Any], found: tuple[str, bool, bool]) -> None:
+def test_states_of_ray(dashboard: Dashboard, row: dict[str, Any], expected: tuple[str, bool, bool]) -> None:
     dashboard.jobs = [{"submission_id": "a"} | row, {"submission_id": None, "status": "RUNNING"}]
     status, gone = Ray().poll([{"job": "a"}, {"job": "b"}])
-    assert (status.state, status.is_due, status.was_cancelled) == found
+    assert (status.state, status.is_due, status.was_cancelled) == expected
     assert (gone.state, gone.is_due) == ("ended", False), "the cluster has forgotten it"
-    assert dashboard.asked == 1, "one question for all"
+    assert dashboard.questions == 1, "one question for all"
 
 
 def test_a_cluster_that_does_not_answer_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,8 +72,8 @@ def test_times_are_those_that_the_rule_gives() -> None:
     at_work = [job("a", state="running", started=90.0)]
     waiting = [job("b"), job("m", share=0.5), job("c")]
     takes = {"a": 40.0, "b": 10.0, "m": 5.0, "c": 1.0}
-    found = foresee(waiting, at_work, Room(), lambda one: takes[one.id], now=100.0)
-    assert found == {
+    times = foresee(waiting, at_work, Room(), lambda one: takes[one.id], now=100.0)
+    assert times == {
         "a": ExpectedTimes(90.0, 130.0),
         "m": ExpectedTimes(100.0, 105.0),
         "b": ExpectedTimes(130.0, 140.0),
@@ -85,8 +85,8 @@ def test_times_are_those_that_the_rule_gives() -> None:
 
 def test_behind_a_job_of_unknown_length_nothing_is_foreseen() -> None:
     takes = {"a": 40.0, "b": None, "c": 1.0}
-    found = foresee([job("b"), job("c")], [job("a", state="running", started=90.0)], Room(), lambda one: takes[one.id], now=100.0)
-    assert (found["b"], found["c"]) == (ExpectedTimes(130.0, None), ExpectedTimes(None, None))
+    times = foresee([job("b"), job("c")], [job("a", state="running", started=90.0)], Room(), lambda one: takes[one.id], now=100.0)
+    assert (times["b"], times["c"]) == (ExpectedTimes(130.0, None), ExpectedTimes(None, None))
     paused = foresee([job("c")], [], Room(paused=True), lambda one: takes[one.id], now=100.0)
     assert paused["c"] == ExpectedTimes(None, None)
 

@@ -172,8 +172,8 @@ def test_a_paused_queue_starts_nothing_and_has_no_process() -> None:
 def test_all_are_cancelled_and_none_begins_meanwhile() -> None:
     jobs = [submit(name, 30.0) for name in "abc"]
     until(begun, "the first to begin")
-    asked = control.cancel_all(here())
-    assert {job.id for job in asked} == set(jobs)
+    cancelled = control.cancel_all(here())
+    assert {job.id for job in cancelled} == set(jobs)
     until(lambda: {state(job) for job in jobs} == {"cancelled"}, "all to be cancelled")
     assert begun() == ["a"]
     assert control.resume(here(), jobs[1]).state == "starting", "a cancelled one may wait again"

@@ -86,9 +86,9 @@ def test_what_is_measured_has_the_noise_that_the_estimate_counts_on() -> None:
         for place, one in enumerate(measurements(config_of(plan), state)):
             real = counts_of(rows, SIZES, one.columns).ravel() / 6_000
             off[place // 4] += ((one.shares - real) / one.deviation).tolist()
-    for found in off:
-        assert len(found) > 70
-        assert np.std(found) == pytest.approx(1.0, abs=0.25)
+    for deviations in off:
+        assert len(deviations) > 70
+        assert np.std(deviations) == pytest.approx(1.0, abs=0.25)
 
 
 def test_a_row_moves_scores_by_at_most_one_and_another_in_its_place_by_at_most_two() -> None:
@@ -109,26 +109,26 @@ def test_a_row_moves_scores_by_at_most_one_and_another_in_its_place_by_at_most_t
 
 def test_scores_are_exact_sums_of_small_powers_of_two() -> None:
     plan, state = fitted()
-    found = scores(config_of(plan), Tables(config_of(plan), circle().train, FACTS), state, 3)
-    assert np.array_equal(np.ldexp(found, 18), np.rint(np.ldexp(found, 18)))
+    values = scores(config_of(plan), Tables(config_of(plan), circle().train, FACTS), state, 3)
+    assert np.array_equal(np.ldexp(values, 18), np.rint(np.ldexp(values, 18)))
 
 
 def test_a_marginal_that_was_released_has_the_penalty_of_less_noise() -> None:
     plan, state = fitted()
     config, tables = config_of(plan), Tables(config_of(plan), circle().train, FACTS)
-    found = candidates(config, FACTS)
-    place = found.index(sets_of(state.tensors["chosen"])[0])
+    sets = candidates(config, FACTS)
+    place = sets.index(sets_of(state.tensors["chosen"])[0])
     never, once = scores(config, tables, state, 1)[place], scores(config, tables, state, 2)[place]
-    saved = math.sqrt(2 / math.pi) * round_noise(config, state) * (1 - math.sqrt(0.5)) * math.prod(SIZES[column] for column in found[place])
+    saved = math.sqrt(2 / math.pi) * round_noise(config, state) * (1 - math.sqrt(0.5)) * math.prod(SIZES[column] for column in sets[place])
     assert once - never == pytest.approx(weights(config, FACTS)[place] * saved, abs=0.01)
 
 
 def test_weights_are_those_of_the_workload_and_the_targets_sets_come_first() -> None:
     config = AIMConfig(target_weight=3.0)
-    found = dict(zip(candidates(config, FACTS), weights(config, FACTS), strict=True))
-    by_hand = {one: sum((3 if 3 in pair else 1) * len({*pair} & {*one}) for pair in PAIRS) for one in found}
-    assert found == {one: round(256 * value / max(by_hand.values())) / 256 for one, value in by_hand.items()}
-    assert found[0, 3] == max(found.values()) == 1.0 > found[0, 1] > found[3,] > found[0,]
+    weight_of = dict(zip(candidates(config, FACTS), weights(config, FACTS), strict=True))
+    by_hand = {one: sum((3 if 3 in pair else 1) * len({*pair} & {*one}) for pair in PAIRS) for one in weight_of}
+    assert weight_of == {one: round(256 * value / max(by_hand.values())) / 256 for one, value in by_hand.items()}
+    assert weight_of[0, 3] == max(weight_of.values()) == 1.0 > weight_of[0, 1] > weight_of[3,] > weight_of[0,]
     assert len(set(weights(AIMConfig(target_weight=1.0), FACTS))) == 2, "alike but for how many columns they have"
 
 
@@ -162,18 +162,18 @@ def test_choices_and_marginals_say_all_that_their_bound_rests_on() -> None:
     assert config.share_of_one_way + config.share_of_choice + config.share_of_marginals == pytest.approx(1.0), "or the claim is short"
     plan = make_plan("aim", FACTS, settings={"noise_multiplier": 2.0})
     assert plan.replace_one is not None
-    found = {stage.name: stage for stage in plan.stages}
-    assert found[CHOICE].sampler_distance == 8 * choice_distance(len(candidates(config_of(plan), FACTS)))
+    stages = {stage.name: stage for stage in plan.stages}
+    assert stages[CHOICE].sampler_distance == 8 * choice_distance(len(candidates(config_of(plan), FACTS)))
     assert {stage.relations for stage in plan.stages if stage.spent != "free"} == {("REPLACE_SPECIAL", "REPLACE_ONE")}
 
 
 def test_earlier_rounds_may_fill_their_part_of_the_limit() -> None:
     plan, state = fitted(most_cells=36, rounds=8)
     config = config_of(plan)
-    start, found = new_state(plan, seed=1), candidates(config, FACTS)
-    in_first, in_last = ({found[place] for place in fitting_candidates(config, start, found, round_)} for round_ in (1, 8))
-    assert in_first == {one for one in found if len(one) == 1}, "a pair has 4 cells more than the 36 / 8 of the first round"
-    assert {one for one in found if len(one) == 2} <= in_last
+    start, sets = new_state(plan, seed=1), candidates(config, FACTS)
+    in_first, in_last = ({sets[place] for place in fitting_candidates(config, start, sets, round_)} for round_ in (1, 8))
+    assert in_first == {one for one in sets if len(one) == 1}, "a pair has 4 cells more than the 36 / 8 of the first round"
+    assert {one for one in sets if len(one) == 2} <= in_last
     assert structure_of(state).tree.cells <= 36
 
 

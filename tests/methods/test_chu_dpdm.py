@@ -60,7 +60,7 @@ def test_empty_steps_are_the_most_that_meet_epsilon(target: Any) -> None:
     settings = QUICK["chu-dpdm"] | {"training.steps": None, "training.noise_multiplier": 8.0}
     plan = make_plan("chu-dpdm", facts("digits"), epsilon=2, target=target, settings=settings)
     more = make_plan("chu-dpdm", facts("digits"), settings=settings | {"training.steps": plan.steps + 1})
-    met, missed = (found.bound if target == "bound" else found.claim for found in (plan, more))
+    met, missed = (one.bound if target == "bound" else one.claim for one in (plan, more))
     assert met.epsilon <= 2 < missed.epsilon
 
 
@@ -102,7 +102,7 @@ def test_thresholds_are_mean_norms_of_single_records(groups: str, count: int | N
     named = training.parameter_groups(config, network)
     assert sorted(name for group in named for name in group) == sorted(name for name, _ in network.named_parameters())
     assert len(named) == (count or len({name.rpartition(".")[0] for name, _ in network.named_parameters()}))
-    found = training.mean_norms(network, training.hybrid_losses(config, network, batch), part, named, 1e-12)
+    thresholds = training.mean_norms(network, training.hybrid_losses(config, network, batch), part, named, 1e-12)
     norms = np.zeros((len(named), 3))
     for record in range(3):
         alone = Microbatch(1, np.array([record]), np.array([record]), 1, part.randomness, "draws", part.device)
@@ -110,7 +110,7 @@ def test_thresholds_are_mean_norms_of_single_records(groups: str, count: int | N
         training.hybrid_losses(config, network, batch)(alone).sum().backward()
         gradients = {name: parameter.grad for name, parameter in network.named_parameters()}
         norms[:, record] = [math.sqrt(sum(float((gradients[name] ** 2).sum()) for name in group)) for group in named]
-    assert np.allclose(found, norms.mean(axis=1), rtol=1e-4)
+    assert np.allclose(thresholds, norms.mean(axis=1), rtol=1e-4)
     floored = training.mean_norms(network, training.hybrid_losses(config, network, batch), part, named, 1e6)
     assert floored == (1e6,) * len(named)
 
@@ -127,8 +127,8 @@ def test_sums_over_parameters_are_taken_in_their_order() -> None:
     batch = (torch.rand(3, 1, 8, 8) * 2 - 1, torch.tensor([1, 2, 3]))
     part = Microbatch(1, np.arange(3), np.arange(3), 1, Randomness.from_seed(0), "draws", torch.device("cpu"))
     copies = [deepcopy(network) for _ in range(10)]
-    found = {training.mean_norms(copy, training.hybrid_losses(config, copy, batch), replace(part), named, 1e-12) for copy in copies}
-    assert len(found) == 1
+    thresholds = {training.mean_norms(copy, training.hybrid_losses(config, copy, batch), replace(part), named, 1e-12) for copy in copies}
+    assert len(thresholds) == 1
 
 
 def trained(monkeypatch: pytest.MonkeyPatch, overrides: dict[str, Any], target: Any = "bound") -> tuple[State, list[float]]:
@@ -214,11 +214,11 @@ def test_the_bits_of_a_record_are_the_bound_of_the_averaged_model() -> None:
     data = quick_dataset("chu-dpdm").train.take(slice(103))
     method, state = plan.build(), new_state(plan, seed=0)
     assert isinstance(method, ChuDPDM)
-    found = method.bits_per_dimension(state, data, 3)
-    assert found.shape == (103,)
-    assert np.array_equal(found, method.bits_per_dimension(state, data, 3))
-    assert not np.array_equal(found, method.bits_per_dimension(state, data, 4))
-    assert found.min() > 0
+    bits = method.bits_per_dimension(state, data, 3)
+    assert bits.shape == (103,)
+    assert np.array_equal(bits, method.bits_per_dimension(state, data, 3))
+    assert not np.array_equal(bits, method.bits_per_dimension(state, data, 4))
+    assert bits.min() > 0
     network = image_diffusion.averaged(state)
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.1)

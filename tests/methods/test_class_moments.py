@@ -93,7 +93,7 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
     """Records replaced at random, and by those that are the farthest: an image at the norm and one that has no pixel in common with it."""
     made, data, draw = plan(), DIGITS.train, np.random.default_rng(0)
     assert data.labels is not None
-    stated = next(found for found in made.stages if found.name == stage).distances
+    stated = next(planned for planned in made.stages if planned.name == stage).distances
     assert stated is not None
     tensor, release = RELEASES[stage]
     deviation = {SUMS: 3.0 / math.sqrt(0.45), COUNTS: 1 / math.sqrt(0.05), SECOND_MOMENT: 9.0 / math.sqrt(0.5)}[stage]
@@ -123,11 +123,11 @@ def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
 def test_a_second_moment_is_summed_exactly() -> None:
     """In whole numbers, whatever the order and whoever stands beside: held against sums of Python's integers."""
     data = DIGITS.train.take(slice(40))
-    found = second_moment(data, RecordTransform(3.0), 1500)
+    moment = second_moment(data, RecordTransform(3.0), 1500)
     bits = (52 - (1500).bit_length()) // 2
     steps = Grid(math.ldexp(3.0, 30 - bits), 3.0, 1500).truncated(vectors(data, 1)).tolist()
     exact = [[sum(row[i] * row[j] for row in steps) for j in range(64)] for i in range(64)]
-    assert np.array_equal(np.rint(found / (3.0 * 2.0**-bits) ** 2), np.array(exact, dtype=float))
+    assert np.array_equal(np.rint(moment / (3.0 * 2.0**-bits) ** 2), np.array(exact, dtype=float))
     assert max(math.sqrt(sum(value**2 for value in row)) for row in steps) <= 2**bits
     assert 1500 * (2**bits) ** 2 <= 2**52
 

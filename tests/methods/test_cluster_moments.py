@@ -54,7 +54,7 @@ def test_one_record_moves_a_release_no_farther_than_stated(stage: str, share: fl
     """Black, white and checked ones beside each other, in one class and in two: the farthest come close to what is stated."""
     made = plan(clusters=1, max_difference=0.05, max_norm=0.2, reach=0.1, frequencies=8, directions=64, share_of_counts=share)
     state, config = fitted(made), config_of(made)
-    stated = next(found for found in made.stages if found.name == stage).distances
+    stated = next(planned for planned in made.stages if planned.name == stage).distances
     assert stated is not None
     tensor, release = training.RELEASES[stage]
     unit = _unit(stage, config, state)
@@ -69,9 +69,9 @@ def test_one_record_moves_a_release_no_farther_than_stated(stage: str, share: fl
         records[0] = image.astype(np.uint8)
         return release(config, replace(DIGITS.train, records=records, labels=labels), state, 1)
 
-    found = [released(image, label) for image in others for label in (0, 1)]
-    nulled = max(float(np.linalg.norm(one - released(None, 0))) for one in found) / unit
-    moved = max(float(np.linalg.norm(one - other)) for one in found for other in found) / unit
+    releases = [released(image, label) for image in others for label in (0, 1)]
+    nulled = max(float(np.linalg.norm(one - released(None, 0))) for one in releases) / unit
+    moved = max(float(np.linalg.norm(one - other)) for one in releases for other in releases) / unit
     assert tensor in ClusterMoments.released
     assert 0.999 * stated.zero_out <= nulled <= stated.zero_out * 1.000001 or (stage == SPREADS and nulled <= stated.zero_out)
     least = {SUMS: 0.7, SECOND_MOMENT: 0.98, CLUSTERS: 0.8, SPREADS: 0.1}[stage]
@@ -100,12 +100,12 @@ def test_opposite_vectors_are_as_far_apart_as_is_stated() -> None:
 def test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit() -> None:
     made = plan(frequencies=8, directions=64, clusters=5)
     state, config = fitted(made), config_of(made)
-    found = mixture.directions(config, state)
+    directions = mixture.directions(config, state)
     part = DIGITS.train.take(slice(100))
     others = part.records[::-1].copy()
     others[7] = part.records[7]
-    alone = training.turned_differences(config, state, found, part)[7]
-    assert np.array_equal(alone, training.turned_differences(config, state, found, replace(part, records=others))[7])
+    alone = training.turned_differences(config, state, directions, part)[7]
+    assert np.array_equal(alone, training.turned_differences(config, state, directions, replace(part, records=others))[7])
 
 
 def test_without_noise_the_releases_are_what_they_say() -> None:
@@ -113,13 +113,13 @@ def test_without_noise_the_releases_are_what_they_say() -> None:
     state, config = fitted(made), config_of(made)
     images, labels = coefficients_of(DIGITS.train.records / 255, 8, 8), np.asarray(DIGITS.train.labels)
     means = np.stack([images[labels == label].mean(0) for label in range(10)])
-    found = mixture.directions(config, state)
-    assert np.allclose(found.means, means, atol=0.02)
+    directions = mixture.directions(config, state)
+    assert np.allclose(directions.means, means, atol=0.02)
     centred = images - means[labels]
-    assert np.allclose(found.axes @ found.covariance @ found.axes.T, centred.T @ centred / len(images), atol=0.02)
-    parted = mixture.clusters(config, state, found)
-    centres = mixture.first_clusters(config, state, found, 1)
-    turned = (images - found.means[labels]) @ found.axes
+    assert np.allclose(directions.axes @ directions.covariance @ directions.axes.T, centred.T @ centred / len(images), atol=0.02)
+    parted = mixture.clusters(config, state, directions)
+    centres = mixture.first_clusters(config, state, directions, 1)
+    turned = (images - directions.means[labels]) @ directions.axes
     nearest = ((turned[:, None] - centres[labels]) ** 2).sum(2).argmin(1)
     for label, cluster in ((0, 0), (3, 1), (9, 2)):
         chosen = (labels == label) & (nearest == cluster)
@@ -166,9 +166,9 @@ def test_with_all_noise_images_are_about_the_class_means_and_finite() -> None:
 def test_a_mean_is_believed_as_far_as_the_noise_lets_it() -> None:
     made = plan(1.0, clusters=1)
     config, state = config_of(made), fitted(made)
-    found = mixture.directions(config, state)
+    directions = mixture.directions(config, state)
     loud = ClusterMomentsConfig.model_validate(config.model_dump() | {"noise_multiplier": 12.0})
-    quiet_means, loud_means = (np.abs(mixture.clusters(one, state, found).means) for one in (config, loud))
+    quiet_means, loud_means = (np.abs(mixture.clusters(one, state, directions).means) for one in (config, loud))
     assert (loud_means <= quiet_means).all()
     assert loud_means.max() < quiet_means.max()
 
@@ -177,14 +177,14 @@ def test_a_class_s_spread_is_its_own() -> None:
     """Where the releases say that one class is twice as wide as another, its images are."""
     made = plan(SILENT, clusters=1, frequencies=8, directions=10, reach=2.5, max_norm=1.0, max_difference=1.0, widening=1.0)
     state, config = fitted(made), config_of(made)
-    found = mixture.directions(config, state)
-    parted = mixture.clusters(config, state, found)
+    directions = mixture.directions(config, state)
+    parted = mixture.clusters(config, state, directions)
     labels = np.asarray(DIGITS.train.labels)
-    turned = training.turned_differences(config, state, found, DIGITS.train)
-    roots = mixture.roots(config, state, found, parted)
+    turned = training.turned_differences(config, state, directions, DIGITS.train)
+    roots = mixture.roots(config, state, directions, parted)
     for label in range(10):
         own = (turned[labels == label] ** 2).mean(0)
-        assert np.allclose((roots[label] ** 2).sum(1), np.clip(own, None, 4 * np.diag(found.covariance)), rtol=0.1, atol=0.01)
+        assert np.allclose((roots[label] ** 2).sum(1), np.clip(own, None, 4 * np.diag(directions.covariance)), rtol=0.1, atol=0.01)
 
 
 def test_cosines_are_orthonormal_and_coarse_first() -> None:
@@ -209,11 +209,11 @@ def test_a_plan_is_finer_where_there_is_little_noise_and_says_so() -> None:
     """What a person gives stays, and the bound is met either way."""
     clothes = DatasetFacts(name="clothes", kind=ImageKind(size=(1, 28, 28)), num_records=60_000, classes=tuple("abcdefghij"))
     coarse, fine = (make_plan("cluster-moments", clothes, epsilon=epsilon) for epsilon in (1.0, 10.0))
-    asked = make_plan("cluster-moments", clothes, epsilon=10.0, settings={"clusters": 7})
-    assert [one.config["clusters"] for one in (coarse, fine, asked)] == [60, 200, 7]
+    given = make_plan("cluster-moments", clothes, epsilon=10.0, settings={"clusters": 7})
+    assert [one.config["clusters"] for one in (coarse, fine, given)] == [60, 200, 7]
     assert not any("Finer" in warning for warning in coarse.warnings)
     assert any("clusters 200" in warning for warning in fine.warnings)
-    assert not any("clusters 200" in warning for warning in asked.warnings)
+    assert not any("clusters 200" in warning for warning in given.warnings)
     assert 9.95 <= fine.bound.epsilon <= 10.0
 
 

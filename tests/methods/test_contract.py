@@ -50,16 +50,16 @@ def fitted(method: str) -> Fit:
     plan = quick_plan(method)
     spent: list[tuple[str, int]] = []
     state = new_state(plan, seed=0, spend=lambda stage, step: spent.append((stage, step)))
-    found, paid = Fit(plan, state, [], [], [], []), paid_stages(plan)
+    whole, paid = Fit(plan, state, [], [], [], []), paid_stages(plan)
     for step in fit(plan, quick_dataset(method), state):
-        found.steps.append((step.stage, step.step))
-        found.spent.append(list(spent))
+        whole.steps.append((step.stage, step.step))
+        whole.spent.append(list(spent))
         file = io.BytesIO()
         torch.save(state.checkpoint(), file)
-        found.checkpoints.append(file.getvalue())
+        whole.checkpoints.append(file.getvalue())
         if step.stage in paid and plan.build().has_public_model:
-            found.public.append(sample(plan, state, 5, source="public").records)
-    return found
+            whole.public.append(sample(plan, state, 5, source="public").records)
+    return whole
 
 
 def paid_stages(plan: Plan) -> set[str]:

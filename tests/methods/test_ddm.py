@@ -82,8 +82,8 @@ def test_what_it_learns_is_the_tables_distribution(ordinary: tuple[Plan, State])
 
 def shares(classes: int, labels: "np.ndarray | None", column: np.ndarray) -> np.ndarray:
     assert labels is not None
-    found = np.bincount(labels * 3 + column, minlength=3 * classes)
-    return found.reshape(classes, 3) / len(labels)
+    counts = np.bincount(labels * 3 + column, minlength=3 * classes)
+    return counts.reshape(classes, 3) / len(labels)
 
 
 def test_classes_that_are_asked_for_are_drawn_and_a_class_that_hardly_comes_is_refused(
@@ -92,9 +92,9 @@ def test_classes_that_are_asked_for_are_drawn_and_a_class_that_hardly_comes_is_r
     monkeypatch.setattr(training, "MOST_BATCHES", 1)
     plan, state = ordinary
     labels = np.array([1, 1, 0, 1, 0])
-    found = sample(plan, state, 5, labels=labels).labels
-    assert found is not None
-    assert np.array_equal(found, labels)
+    drawn = sample(plan, state, 5, labels=labels).labels
+    assert drawn is not None
+    assert np.array_equal(drawn, labels)
     assert sample(plan, state, 5, labelled=False).labels is None
     bias = state.modules["ema"].get_parameter("module.direct.bias")
     kept = bias.clone()
@@ -124,15 +124,15 @@ def test_values_per_record_are_exact_on_a_small_table_and_within_three_standard_
         kept = alphas_cumprod(method.config.diffusion)
         chain = DiscreteChain.of(rows(TABLE.facts, few), np.array(sizes(TABLE.facts)), kept, method.config.diffusion.smoothing)
         exact = exact_leakage(chain, release_time)
-        found = method.per_instance(TABLE.facts, few, 4000)
-        assert found.label.startswith("exact value")
-        np.testing.assert_array_equal(found.total, exact.total)
-        np.testing.assert_array_equal(found.first, exact.divergence[:, 0])
+        values = method.per_instance(TABLE.facts, few, 4000)
+        assert values.label.startswith("exact value")
+        np.testing.assert_array_equal(values.total, exact.total)
+        np.testing.assert_array_equal(values.first, exact.divergence[:, 0])
         with monkeypatch.context() as large:
             large.setattr(released_chain, "MOST_WORK", 0)
             drawn = method.per_instance(TABLE.facts, few, 4000)
         assert (np.abs(drawn.total - exact.total) < 3 * drawn.standard_error + 1e-9).mean() > 0.9
-        assert (np.abs(drawn.first - found.first) < 3 * drawn.first_error + 1e-9).mean() > 0.9
+        assert (np.abs(drawn.first - values.first) < 3 * drawn.first_error + 1e-9).mean() > 0.9
         assert drawn.total == pytest.approx(exact.total, rel=0.3)
 
 

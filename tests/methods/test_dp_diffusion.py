@@ -20,10 +20,10 @@ from workbench.training.randomness import Randomness
 
 
 def test_each_interval_gets_its_weight_spread_evenly() -> None:
-    found = TimestepMixture().probabilities(1000)
-    assert found.shape == (1000,)
-    assert np.allclose([found[:30].sum(), found[30:600].sum(), found[600:].sum()], [0.015, 0.785, 0.2])
-    assert [len(set(part)) for part in np.split(found, [30, 600])] == [1, 1, 1]
+    probabilities = TimestepMixture().probabilities(1000)
+    assert probabilities.shape == (1000,)
+    assert np.allclose([probabilities[:30].sum(), probabilities[30:600].sum(), probabilities[600:].sum()], [0.015, 0.785, 0.2])
+    assert [len(set(part)) for part in np.split(probabilities, [30, 600])] == [1, 1, 1]
     assert np.allclose(TimestepMixture(ends=(1.0,), weights=(1.0,)).probabilities(7), 1 / 7)
 
 
@@ -70,7 +70,7 @@ def test_the_augmented_gradient_is_the_mean_of_its_parts() -> None:
     whole = set(gradients.parameters.values())
     for record in (0, 1):
         alone = Microbatch(1, np.array([record]), np.array([record]), 4, part.randomness, "draws", part.device)
-        found = gradients.clipped_sum(lambda alone=alone: losses(alone), 1, [(whole, 1e9)]).gradients
+        summed = gradients.clipped_sum(lambda alone=alone: losses(alone), 1, [(whole, 1e9)]).gradients
         drawn = losses.draw(Microbatch(1, np.array([record]), np.array([record]), 4, part.randomness, "draws", part.device))
         assert len({tuple(int(values[k]) for values in drawn[:4]) for k in range(4)}) > 1, "draws of their own"
         total = {name: torch.zeros_like(value) for name, value in network.named_parameters()}
@@ -80,7 +80,7 @@ def test_the_augmented_gradient_is_the_mean_of_its_parts() -> None:
             for (name, _), gradient in zip(network.named_parameters(), torch.autograd.grad(loss, list(network.parameters())), strict=True):
                 total[name] += gradient / 4
         for name, expected in total.items():
-            assert torch.allclose(found[name], expected, rtol=1e-3, atol=1e-5), name
+            assert torch.allclose(summed[name], expected, rtol=1e-3, atol=1e-5), name
 
 
 def test_time_steps_are_drawn_from_the_mixture() -> None:

@@ -119,9 +119,9 @@ def test_central_images_are_means_of_their_class() -> None:
     images = DIGITS.train.records / 255
     for divisor, count in (("constant", np.full(10, 150.0)), ("realised", np.bincount(labels))):
         config = CentralImages.model_validate({"noise_multiplier": 0.01, "divisor": divisor})
-        found = central(config, DIGITS.train)[0]
+        central_images = central(config, DIGITS.train)[0]
         means = np.stack([images[labels == label].sum(0) / count[label] for label in range(10)])
-        assert np.abs(found - means).max() < 0.01
+        assert np.abs(central_images - means).max() < 0.01
 
 
 def test_noise_of_a_mean_is_that_of_the_expected_number_of_records() -> None:

@@ -135,8 +135,8 @@ def summed(config: Any, data: Records, state: State, places: np.ndarray) -> torc
     gradients = PerRecordGradients(critic, config.training.noise_multiplicity)
     part = Microbatch(1, np.arange(len(places)), places, config.training.noise_multiplicity, state.randomness, "draws", state.device)
     losses = row_losses(config, state, batch)
-    found = gradients.clipped_sum(lambda: losses(part), len(places), step.thresholds[0])
-    return torch.cat([value.flatten() for value in found.gradients.values()])
+    clipped = gradients.clipped_sum(lambda: losses(part), len(places), step.thresholds[0])
+    return torch.cat([value.flatten() for value in clipped.gradients.values()])
 
 
 @pytest.mark.parametrize("multiplicity", [2, 4])

@@ -202,29 +202,29 @@ def test_renoised_loss_is_minimal_at_the_true_noise_predictor() -> None:
     facts = DatasetFacts(name="constant", num_records=400, kind=ImageKind(size=(1, 8, 8)))
     state = State(facts, new_state(quick_plan("nonprivate"), seed=0).randomness)
     images = torch.full((400, 1, 8, 8), 0.5)
-    found = {factor: float(training.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
+    losses = {factor: float(training.renoised_loss(config, Oracle(alphas, 0.5, factor), images, state, 1)) for factor in (0.9, 1.0, 1.1)}
     later = alphas[701:]
     expected = float(np.mean(1 - (1 - later / alphas[700]) / (1 - later)))
-    assert found[1.0] == pytest.approx(expected, rel=0.02)
-    assert found[0.9] > found[1.0] < found[1.1]
+    assert losses[1.0] == pytest.approx(expected, rel=0.02)
+    assert losses[0.9] > losses[1.0] < losses[1.1]
 
 
 def test_the_papers_phase_one_draws_every_record_on_its_own_and_times_from_the_boundary_on() -> None:
     """Algorithm 1, lines 2 and 3, in batches as its claim counts them."""
     sizes = {"targets": "paper", "boundary": 700, "phase_two": {"noise_multiplier": 1.0}, "phase_one": {"batch_size": 40}}
     config, state = DPPromiseConfig.model_validate(sizes), new_state(quick_plan("nonprivate"), seed=0)
-    asked: list[Tensor] = []
+    timesteps: list[Tensor] = []
 
     def network(x: Tensor, times: Tensor, _rows: Tensor) -> Tensor:
-        asked.append(times)
+        timesteps.append(times)
         return torch.zeros_like(x)
 
     for step in range(1, 6):
         training.paper_loss(config, network, torch.zeros(400, 1, 8, 8), torch.ones(400), state, step)
     drawn = [len(poisson_batch(state.randomness, "phase one batch", step, 400, 0.1)) for step in range(1, 6)]
-    assert [len(times) for times in asked] == drawn
+    assert [len(times) for times in timesteps] == drawn
     assert len(set(drawn)) > 1
-    assert torch.cat(asked).min() >= 700
+    assert torch.cat(timesteps).min() >= 700
 
 
 def test_phase_one_never_sees_labels_and_keeps_the_time_embedding() -> None:

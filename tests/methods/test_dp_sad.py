@@ -141,8 +141,8 @@ def test_images_differ_by_what_their_noises_differ_by() -> None:
     distillation = distilled(adversarial_weight=0.0, compared="image")
     abar = distillation.diffusion.schedule.alphas_cumprod
     factor = math.sqrt(1 - abar[199]) - math.sqrt(abar[199] / abar[200] * (1 - abar[200]))
-    (found,) = distillation.losses(torch.ones(1, 1, 2, 2), images, labels, times, noise).tolist()
-    assert found == pytest.approx(4.25 * factor**2, rel=1e-3)
+    (loss,) = distillation.losses(torch.ones(1, 1, 2, 2), images, labels, times, noise).tolist()
+    assert loss == pytest.approx(4.25 * factor**2, rel=1e-3)
 
 
 def test_the_discriminator_learns_who_made_an_image_and_as_printed_the_contrary() -> None:

@@ -84,9 +84,9 @@ def test_averages_are_those_of_the_records_and_stay_where_there_are_none() -> No
         labelling.keep_centroids(1, 1, np.full((2, 64), 7.0), state)
         state.tensors[SUMS] = torch.from_numpy(np.stack([added.sum(axis=0), np.zeros(65)]))
         state.tensors[NORM] = torch.tensor(norm, dtype=torch.float64)
-        found = labelling.averages(state)
-        assert np.allclose(found[0], pixels.mean(axis=0))
-        assert (found[1] == 7).all()
+        averages = labelling.averages(state)
+        assert np.allclose(averages[0], pixels.mean(axis=0))
+        assert (averages[1] == 7).all()
 
 
 @pytest.mark.parametrize("norm", [0.5, 3.0, 8.0])
@@ -181,10 +181,10 @@ def test_contrastive_loss_by_hand() -> None:
 def test_null_records_are_in_no_cluster() -> None:
     plan = plan_of(DP | {"labels.noise_multiplier": 0.01, "student.noise_multiplier": 1.0, "labels.rounds": 1}, epsilon=None)
     data, settings = quick_dataset("dp-sad").train, Labels.model_validate(plan.config["labels"])
-    found = []
+    sums = []
     for records in (data.without(np.arange(10, len(data))), data.take(slice(10))):
         state = new_state(plan, seed=0)
         labelling.keep_centroids(1, 1, labelling.pixels_of(data.take(slice(4)), state), state)
         labelling.release(settings, 1, records, state)
-        found.append(state.tensors[SUMS])
-    assert torch.equal(*found)
+        sums.append(state.tensors[SUMS])
+    assert torch.equal(*sums)

@@ -47,8 +47,8 @@ def test_a_realised_number_of_images_has_a_bound_for_null_records_alone() -> Non
     assert stage.event == RealisedBatchSizeDpEvent(50 / 60_000, 1.1)
     orders, rate = 1 + np.arange(1, 4000) / 1000, 50 / 60_000
     step = np.log1p(rate * np.expm1(orders * (orders - 1) / (2 * 1.1**2))) / (orders - 1)
-    told = stage.steps * step + np.log1p(-1 / orders) - (math.log(1e-5) + np.log(orders)) / (orders - 1)
-    assert plan.bound.epsilon == pytest.approx(told.min(), rel=1e-2)
+    epsilons = stage.steps * step + np.log1p(-1 / orders) - (math.log(1e-5) + np.log(orders)) / (orders - 1)
+    assert plan.bound.epsilon == pytest.approx(epsilons.min(), rel=1e-2)
     assert plan.bound.epsilon == pytest.approx(1444.5, abs=0.5)
     assert plan.claim.status == "not_proved"
 
@@ -61,8 +61,8 @@ def test_with_the_size_alone_visible_a_mixture_proves_less_than_the_claim() -> N
     beyond = binom.sf(139, 60_000, 50 / 60_000) * np.exp(orders * (orders - 1) / (2 * 1.1**2))
     mean = binom.pmf(0, 60_000, 50 / 60_000) + weights @ np.exp(moments) + beyond
     step = np.log(mean) / (orders - 1)
-    told = 3_446_203 * step + np.log1p(-1 / orders) - (math.log(1e-5) + np.log(orders)) / (orders - 1)
-    assert told.min() == pytest.approx(21.3, abs=0.05)
+    epsilons = 3_446_203 * step + np.log1p(-1 / orders) - (math.log(1e-5) + np.log(orders)) / (orders - 1)
+    assert epsilons.min() == pytest.approx(21.3, abs=0.05)
 
 
 # Transport
@@ -129,8 +129,8 @@ def test_classes_of_images_weigh_what_those_of_the_batch_do() -> None:
 
 def released(data: Records, batch: list[int], monkeypatch: pytest.MonkeyPatch, **settings: Any) -> torch.Tensor:
     """The noisy gradient by the images of the first step on this batch; the noise is the same whatever the batch."""
-    asked = {"epsilon": None} if "training.noise_multiplier" in settings else {}
-    plan = quick_plan("dp-sinkhorn", overrides=settings, **asked)
+    target = {"epsilon": None} if "training.noise_multiplier" in settings else {}
+    plan = quick_plan("dp-sinkhorn", overrides=settings, **target)
     with monkeypatch.context() as patched:
         patched.setattr(private_steps.poisson, "poisson_batch", lambda *_: np.array(batch, np.int64))
         state = new_state(plan, seed=0)

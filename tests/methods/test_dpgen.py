@@ -24,8 +24,8 @@ def test_an_epsilon_is_that_of_the_randomised_response_and_of_nothing_else() -> 
 
 def test_what_is_claimed_of_the_responses_costs_the_claim() -> None:
     plan = quick_plan("dpgen", epsilon=5.0)
-    found = proved_bound(plan.build().claimed_stages(plan.facts), 1e-12)
-    assert found.epsilon == pytest.approx(plan.claim.epsilon, rel=1e-3)
+    bound = proved_bound(plan.build().claimed_stages(plan.facts), 1e-12)
+    assert bound.epsilon == pytest.approx(plan.claim.epsilon, rel=1e-3)
 
 
 def test_it_trains_on_its_claim_alone() -> None:

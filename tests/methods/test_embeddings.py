@@ -91,9 +91,9 @@ def test_hermite_features_are_those_of_the_gaussian_kernel() -> None:
     """All orders of Mehler's kernel: (1 - rho^2)^.5 exp(rho^2 (2xy - x^2 - y^2)/(1 - rho^2)...) which at equal rho is the Gaussian."""
     x, y = torch.tensor([0.2, 0.7], dtype=torch.float64), torch.tensor([0.4, 0.1], dtype=torch.float64)
     rho = correlation(0.1)
-    found = (raw_hermite(x, 400, 0.1) * raw_hermite(y, 400, 0.1)).sum(-1)
+    kernel = (raw_hermite(x, 400, 0.1) * raw_hermite(y, 400, 0.1)).sum(-1)
     exact = torch.exp(-rho / (1 - rho**2) * (x - y) ** 2)
-    assert torch.allclose(found, exact, atol=1e-9)
+    assert torch.allclose(kernel, exact, atol=1e-9)
     assert rho / (1 - rho**2) == pytest.approx(1 / (2 * 0.1))
 
 
@@ -194,8 +194,8 @@ def test_the_published_noise_has_no_gradient() -> None:
 
     exact, *noisy = (gradient(noise, seed) for noise, seed in ((0.0, 0), (3.0, 1), (3.0, 2)))
     assert (noisy[0] - noisy[1]).norm() > 0.1 * noisy[0].norm()
-    for found in noisy:
-        assert abs(float(torch.nn.functional.cosine_similarity(exact, found, dim=0))) == pytest.approx(1.0, abs=1e-5)
+    for noisy_gradient in noisy:
+        assert abs(float(torch.nn.functional.cosine_similarity(exact, noisy_gradient, dim=0))) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_only_the_form_that_is_released_meets_a_bound() -> None:

@@ -54,14 +54,14 @@ def test_200_steps_on_the_digits_at_ten_need_noise_of_63_2() -> None:
 
 def test_tests_that_are_left_out_cost_nothing() -> None:
     settings = {"noise_multiplier": 50.0, "test_noise": 2.0, "directions": 3, "training.batch_size": 10, "training.steps": 4}
-    found = []
+    distances = []
     for threshold in (0.0, 0.5):
         plan = make_plan("g-pate", facts("digits"), settings={**settings, "threshold": threshold})
         stated = next(stage for stage in plan.stages if stage.name == VOTES).distances
         assert stated is not None
         assert stated.zero_out == stated.replace_one
-        found.append(stated.replace_one)
-    assert found == pytest.approx([math.sqrt(30 * 2.0) / 50, math.sqrt(30 * 2.25) / 50])
+        distances.append(stated.replace_one)
+    assert distances == pytest.approx([math.sqrt(30 * 2.0) / 50, math.sqrt(30 * 2.25) / 50])
 
 
 def test_one_teacher_moves_two_bins_of_every_query_and_the_largest_count_by_one() -> None:
@@ -92,10 +92,10 @@ def test_answers_are_centres_of_the_fullest_bins_and_zero_where_a_test_fails() -
     assert config.queries == 8
     state.tensors[VOTES][: 8 * 4].view(8, 4)[:, 2] = 3.0
     state.tensors[VOTES][8 * 4 :] = torch.tensor([0.4, 0.45] * 4, dtype=torch.float64)  # of a deviation of 6; half of 5 teachers is 2.5
-    found = training.answers(config, state)
-    assert found.shape == (4, 2)
-    assert found[:, 0].tolist() == [0.0] * 4
-    assert found[:, 1].tolist() == pytest.approx([0.1] * 4)
+    answers = training.answers(config, state)
+    assert answers.shape == (4, 2)
+    assert answers[:, 0].tolist() == [0.0] * 4
+    assert answers[:, 1].tolist() == pytest.approx([0.1] * 4)
 
 
 def test_true_votes_are_kept_of_answered_queries_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,14 +247,14 @@ def test_an_image_of_several_channels_is_clipped_whole() -> None:
 
 def test_who_learns_is_public_and_no_draw_decides_it() -> None:
     config, state = begun(**{"critics.turns": 3, "critics.warm_up": 0, "release.steps": 4})
-    found = list(steps_of(config, DATA.train, state))
-    assert [stage for stage, _ in found] == [CRITICS, GRADIENTS] * 4
-    assert [parts for _, parts in found[::2]] == [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
-    assert [parts for _, parts in found[1::2]] == [[]] * 4, "asking a critic teaches none"
+    steps = list(steps_of(config, DATA.train, state))
+    assert [stage for stage, _ in steps] == [CRITICS, GRADIENTS] * 4
+    assert [parts for _, parts in steps[::2]] == [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
+    assert [parts for _, parts in steps[1::2]] == [[]] * 4, "asking a critic teaches none"
 
 
-@pytest.mark.parametrize(("drawn", "told"), [("secret", False), ("trained", True)])
-def test_a_secret_draw_is_told_by_the_release_alone(drawn: str, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("drawn", "critics_differ"), [("secret", False), ("trained", True)])
+def test_a_secret_draw_is_told_by_the_release_alone(drawn: str, critics_differ: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another critic in every step, the same releases: steps say the same, and no module differs; as published, critics do."""
     fits: list[tuple[list[Step], dict[str, torch.Tensor]]] = []
     for part in (0, 3):
@@ -266,7 +266,7 @@ def test_a_secret_draw_is_told_by_the_release_alone(drawn: str, told: bool, monk
     (steps, weights), (other_steps, other_weights) = fits
     assert steps == other_steps
     differ = {name.split()[0] for name, value in weights.items() if not torch.equal(value, other_weights[name])}
-    assert differ == ({CRITICS} if told else set())
+    assert differ == ({CRITICS} if critics_differ else set())
 
 
 def test_every_critic_warms_up_once() -> None:
@@ -276,10 +276,10 @@ def test_every_critic_warms_up_once() -> None:
 
 def test_as_published_the_critic_that_is_drawn_is_the_one_that_learns() -> None:
     config, state = begun(**{"release.drawn": "trained", "critics.warm_up": 0, "release.steps": 12})
-    found = list(steps_of(config, DATA.train, state))
-    assert {stage for stage, _ in found} == {GRADIENTS}
-    assert all(len(parts) == 1 for _, parts in found)
-    assert len({parts[0] for _, parts in found}) > 1
+    steps = list(steps_of(config, DATA.train, state))
+    assert {stage for stage, _ in steps} == {GRADIENTS}
+    assert all(len(parts) == 1 for _, parts in steps)
+    assert len({parts[0] for _, parts in steps}) > 1
 
 
 @pytest.mark.parametrize("part", [0, 2])
@@ -304,7 +304,7 @@ def test_critics_together_score_and_learn_as_each_alone() -> None:
     alone = torch.cat([critic(images[3 * part : 3 * part + 3], classes[3 * part : 3 * part + 3]) for part, critic in enumerate(critics)])
     together = training.together(critics)(images, classes)  # pyright: ignore[reportArgumentType]
     assert torch.allclose(alone, together, atol=1e-6)
-    gradients = [torch.autograd.grad(found.square().sum(), list(state.modules[CRITICS].parameters())) for found in (alone, together)]
+    gradients = [torch.autograd.grad(scores.square().sum(), list(state.modules[CRITICS].parameters())) for scores in (alone, together)]
     assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(*gradients, strict=True))
 
 

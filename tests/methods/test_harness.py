@@ -711,8 +711,8 @@ def test_longer_features_are_truncated_before_they_are_released(monkeypatch: pyt
 
 def test_public_records_that_are_private_are_missed_without_their_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "check_apart", lambda _train, _public: None)
-    found = violations(findings(bench_of("dp-promise", {"phase_one.steps": 0, "phase_two.steps": 1})))
-    assert [(finding.stage, finding.quantity) for finding in found] == [("all", "public records")]
+    violated = violations(findings(bench_of("dp-promise", {"phase_one.steps": 0, "phase_two.steps": 1})))
+    assert [(finding.stage, finding.quantity) for finding in violated] == [("all", "public records")]
 
 
 def test_streams_that_forget_the_step_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

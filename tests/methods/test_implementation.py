@@ -66,7 +66,7 @@ def test_a_class_that_names_no_module_and_lacks_a_function_is_noticed() -> None:
             raise NotImplementedError
 
     class Renaming(odd("odd-mean")):
-        def sample(self, state: State, asked: SampleRequest) -> Records:
+        def sample(self, state: State, wanted: SampleRequest) -> Records:
             raise NotImplementedError
 
     with pytest.raises(AssertionError, match="its class overrides initial_state, fit"):

@@ -39,13 +39,13 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_what_happens_is_what_the_stages_state(method: str) -> None:
     bench = bench_of(method)
-    found = findings(bench)
-    assert violations(found) == []
+    observed = findings(bench)
+    assert violations(observed) == []
     for stage in bench.method.stages(bench.plan.facts):
         if stage.spent != "free":
-            assert measured(found, stage.name) >= MEASURED.get(type(stage.event).__name__, {"mechanism"})
-    assert {"spending", "freshness"} <= measured(found, "all")
-    assert ("public records" in measured(found, "all")) == (bench.public is not None)
+            assert measured(observed, stage.name) >= MEASURED.get(type(stage.event).__name__, {"mechanism"})
+    assert {"spending", "freshness"} <= measured(observed, "all")
+    assert ("public records" in measured(observed, "all")) == (bench.public is not None)
 
 
 @pytest.mark.parametrize("case", [*cases.changed(), *cases.presets()], ids=lambda case: case.name)
@@ -59,8 +59,8 @@ def test_what_happens_is_what_the_stages_state_of_every_mechanism(case: cases.Ca
 def test_a_number_whose_zero_means_something_is_declared_a_switch(method: str) -> None:
     kind = METHODS[method]
     declared = {switch.name for switch in cases.switches(kind)} | set(kind.sampling_fields)
-    told = {name for name, _, info in cases.fields(kind.Config) if MEANS.search(info.description or "")}
-    assert told - declared == set()
+    described = {name for name, _, info in cases.fields(kind.Config) if MEANS.search(info.description or "")}
+    assert described - declared == set()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -95,6 +95,6 @@ def test_what_is_refused_is_refused() -> None:
             case.plan()
 
 
-def measured(found: list[Finding], stage: str) -> set[str]:
+def measured(observed: list[Finding], stage: str) -> set[str]:
     """What was measured of a stage."""
-    return {finding.quantity for finding in found if finding.stage == stage}
+    return {finding.quantity for finding in observed if finding.stage == stage}

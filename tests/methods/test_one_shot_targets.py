@@ -42,10 +42,10 @@ def weights(state: State) -> dict[str, torch.Tensor]:
 def test_what_happens_is_what_the_stages_state() -> None:
     """Noise, distances of a replaced and of a null record, spending first, free steps that look at no record."""
     bench = bench_of("dp-promise", OVERRIDES)
-    found = findings(bench)
-    assert violations(found) == []
-    assert {finding.quantity for finding in found if finding.stage == RELEASE} >= {"noise", "replaced record", "null record"}
-    assert {finding.quantity for finding in found if finding.stage == PHASE_ONE} >= {"free", "boundary"}
+    observed = findings(bench)
+    assert violations(observed) == []
+    assert {finding.quantity for finding in observed if finding.stage == RELEASE} >= {"noise", "replaced record", "null record"}
+    assert {finding.quantity for finding in observed if finding.stage == PHASE_ONE} >= {"free", "boundary"}
 
 
 def test_the_release_alone_is_an_exact_gaussian_mechanism() -> None:

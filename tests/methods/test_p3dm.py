@@ -29,12 +29,12 @@ class Slope(nn.Module):
 
 def test_both_forms_by_hand() -> None:
     x, levels = torch.zeros(2, 1, 2, 2), torch.tensor([1.0, 0.1])
-    found = training.log_gradient(Slope(), x, 0, levels, torch.tensor([1, 0]))
+    gradients = training.log_gradient(Slope(), x, 0, levels, torch.tensor([1, 0]))
     slope = 0.5 / math.sqrt(2)  # d log sigmoid(u)/du at 0, and x is scaled by 1/sqrt(1 + 1)
-    assert torch.allclose(found[0], torch.full((1, 2, 2), slope))
-    assert torch.allclose(found[1], torch.full((1, 2, 2), -slope)), "towards value 0 is away from value 1"
-    assert torch.allclose(training.paper_form(found, 3.0, 0.2), 0.6 * found)
-    assert torch.allclose(training.code_form(found, 3.0, 0.2), -3.0 * found), "the gradient of the cross-entropy, without Sigma"
+    assert torch.allclose(gradients[0], torch.full((1, 2, 2), slope))
+    assert torch.allclose(gradients[1], torch.full((1, 2, 2), -slope)), "towards value 0 is away from value 1"
+    assert torch.allclose(training.paper_form(gradients, 3.0, 0.2), 0.6 * gradients)
+    assert torch.allclose(training.code_form(gradients, 3.0, 0.2), -3.0 * gradients), "the gradient of the cross-entropy, without Sigma"
 
 
 def test_values_are_drawn_once_evenly_and_in_the_codes_form_are_always_the_first() -> None:

@@ -108,13 +108,13 @@ def test_one_record_moves_a_release_as_far_as_stated_and_some_as_far(name: str) 
     others = Records(black.records, np.concatenate([[(data.labels[0] + 1) % 10], data.labels[1:]]))
 
     def moved(other: Records) -> float:
-        found = []
+        releases = []
         for records in (white, other):
             state = new_state(plan, seed=0)
             state.tensors["second_moment"] += torch.from_numpy(training.triangle(np.ones((64, 64))))
             state.tensors["sums"][:, 0, 0] += 1.0
-            found.append(released(config, records, name, state))
-        return float(np.linalg.norm(found[0] - found[1]))
+            releases.append(released(config, records, name, state))
+        return float(np.linalg.norm(releases[0] - releases[1]))
 
     nulled = moved(white.without(0))
     least = 0.7 if name == MIXTURE else 0.99  # one number of a projection of length 1 and its square: not quite the norm 3, and shared
@@ -122,13 +122,13 @@ def test_one_record_moves_a_release_as_far_as_stated_and_some_as_far(name: str) 
     assert moved(others) <= stated.replace_one * 1.0001
 
 
-def mixture_of(components: int, rounds: int, found: np.ndarray) -> training.Gaussians:
+def mixture_of(components: int, rounds: int, projections: np.ndarray) -> training.Gaussians:
     """Gaussians after expectation and maximisation without noise on projections (N, 2) of one class."""
     plan = quick_plan("p3gm", overrides={"components.number": 2, "mixture.components": components, "mixture.steps": rounds})
-    state, labels = new_state(plan, seed=0), np.zeros(len(found), np.int64)
+    state, labels = new_state(plan, seed=0), np.zeros(len(projections), np.int64)
     mixture = training.Gaussians.first((10, components, 2))
     for _ in range(rounds):
-        added = training.joint_vectors(found, mixture.responsibilities(found, labels))
+        added = training.joint_vectors(projections, mixture.responsibilities(projections, labels))
         assert float(np.linalg.norm(added, axis=1).max()) <= math.sqrt(3.0)
         state.tensors["sums"][0] = torch.from_numpy(added.sum(axis=0)).view(components, 5)
         mixture = training.Gaussians.of(state)
@@ -137,8 +137,8 @@ def mixture_of(components: int, rounds: int, found: np.ndarray) -> training.Gaus
 
 def test_a_mixture_finds_two_heaps() -> None:
     draw = np.random.default_rng(0)
-    found = np.concatenate([0.05 * draw.normal(size=(500, 2)) + [0.5, 0.3], 0.05 * draw.normal(size=(1000, 2)) - [0.4, 0.2]])
-    mixture = mixture_of(2, 15, found)
+    projections = np.concatenate([0.05 * draw.normal(size=(500, 2)) + [0.5, 0.3], 0.05 * draw.normal(size=(1000, 2)) - [0.4, 0.2]])
+    mixture = mixture_of(2, 15, projections)
     means, counts = mixture.means[0], mixture.counts[0]
     order = np.argsort(means[:, 0])
     assert means[order] == pytest.approx(np.array([[-0.4, -0.2], [0.5, 0.3]]), abs=0.02)

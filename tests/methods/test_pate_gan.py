@@ -58,8 +58,8 @@ def test_gaussian_votes_are_exact_whatever_a_round_holds(deviation: float, label
 
 
 def test_2000_gaussian_votes_at_ten_need_noise_of_31_6() -> None:
-    found = [planned("gaussian", deviation / 2**0.5, 20).bound.epsilon for deviation in (31.65, 31.55)]
-    assert found[0] < 10.0 < found[1]
+    epsilons = [planned("gaussian", deviation / 2**0.5, 20).bound.epsilon for deviation in (31.65, 31.55)]
+    assert epsilons[0] < 10.0 < epsilons[1]
 
 
 def test_the_published_form_claims_less_than_its_own_worst_case_alone_where_votes_are_looked_at() -> None:

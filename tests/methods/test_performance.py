@@ -23,8 +23,8 @@ def fitted(method: str, performance: PerformanceSettings) -> tuple[State, np.nda
 def check(method: str, performance: PerformanceSettings, weights: float, grey_levels: float) -> None:
     """The averaged weights agree to a relative distance, samples to a mean distance in grey levels, and the setting has an effect."""
     (plain, images), (other, others) = fitted(method, PLAIN), fitted(method, performance)
-    expected, found = (torch.cat([value.flatten() for value in s.modules["ema"].state_dict().values()]) for s in (plain, other))
-    distance = float((found - expected).norm() / expected.norm())
+    expected, actual = (torch.cat([value.flatten() for value in s.modules["ema"].state_dict().values()]) for s in (plain, other))
+    distance = float((actual - expected).norm() / expected.norm())
     assert 0 < distance < weights
     assert np.abs(images - others).mean() < grey_levels
 

@@ -78,8 +78,8 @@ def test_an_epsilon_is_met_for_the_person_at_a_delta_of_persons(method: str, tmp
     assert plan.bound.epsilon <= 2.0
     assert plan.delta == pytest.approx(1 / (50 * math.log(50)))
     noisier, less = (made.build().config.model_dump() for made in (plan, rows))
-    found = [config.get("noise_multiplier") or config["training"]["noise_multiplier"] for config in (noisier, less)]
-    assert found[0] > 1.5 * found[1]
+    noises = [config.get("noise_multiplier") or config["training"]["noise_multiplier"] for config in (noisier, less)]
+    assert noises[0] > 1.5 * noises[1]
     assert all("Of a person (patient), by at most 3 rows of each." in stage.reason for stage in plan.stages if stage.spent != "free")
     for made in (plan, Plan.model_validate_json(plan.model_dump_json())):
         made.check()

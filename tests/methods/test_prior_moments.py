@@ -53,9 +53,9 @@ def moments(records: Records) -> tuple[np.ndarray, np.ndarray]:
 
 
 def public() -> Records:
-    found = pretraining_records(plan(), Workspace.default())
-    assert found is not None
-    return found
+    records = pretraining_records(plan(), Workspace.default())
+    assert records is not None
+    return records
 
 
 SHARES = {SUMS: 0.6, COUNTS: 0.05, SECOND_MOMENT: 0.35}
@@ -97,9 +97,9 @@ def test_no_two_records_move_the_three_farther_than_the_joint_distance_and_some_
         for width in (1.0, *np.geomspace(0.5, 1e-4, 12)):
             tried = np.concatenate([pairs, pairs + width * draw.normal(size=pairs.shape)], axis=1)
             tried = np.stack([in_ball(side) for side in tried])
-            found = squared(*tried, same_class)
-            pairs = tried[:, np.argsort(-found)[:4_000]]
-            best = max(best, float(found.max()))
+            distances = squared(*tried, same_class)
+            pairs = tried[:, np.argsort(-distances)[:4_000]]
+            best = max(best, float(distances.max()))
     assert best <= stated**2
     assert best == pytest.approx(stated**2, rel=1e-3)
 
@@ -141,7 +141,7 @@ def test_real_releases_are_no_farther_apart_together() -> None:
 def test_one_record_moves_a_release_as_far_as_stated(stage: str) -> None:
     """By records replaced at random, made null, and by the farthest: opposite differences from the public mean, beyond the norm."""
     made, draw = plan(max_norm=0.5), np.random.default_rng(0)
-    stated = next(found for found in made.stages if found.name == stage).distances
+    stated = next(entry for entry in made.stages if entry.name == stage).distances
     assert stated is not None
     assert LABELS is not None
     state = new_state(made, seed=0)
@@ -188,8 +188,8 @@ def test_images_without_labels_give_every_class_one_mean() -> None:
     made, glyphs = plan(), public()
     config = made.build().config
     assert isinstance(config, ClassMomentsConfig)
-    found = training.means_of(Records(glyphs.records), 10, config)
-    assert np.allclose(found, glyphs.records.reshape(len(glyphs), -1).mean(0) / 255)
+    means = training.means_of(Records(glyphs.records), 10, config)
+    assert np.allclose(means, glyphs.records.reshape(len(glyphs), -1).mean(0) / 255)
     with pytest.raises(WorkbenchError, match="dataset: Expected a text of at least 1 letters"):
         plan(dataset="")
     with pytest.raises(WorkbenchError, match="every class"):
@@ -230,16 +230,16 @@ def test_public_samples_are_the_prior_s_whatever_was_released() -> None:
 def test_the_widths_that_made_the_differences_are_found(along: float, alike: float) -> None:
     draw, variances = np.random.default_rng(0), np.geomspace(1e-3, 1, 64)
     noise = np.full((200, 1), 0.05)
-    found = draw.normal(size=(200, 64)) * np.sqrt(along * variances + alike + noise)
-    assert training.likeliest(found, noise, variances) == pytest.approx((along, alike), rel=0.15, abs=0.02)
+    differences = draw.normal(size=(200, 64)) * np.sqrt(along * variances + alike + noise)
+    assert training.likeliest(differences, noise, variances) == pytest.approx((along, alike), rel=0.15, abs=0.02)
 
 
 def test_a_difference_is_believed_as_normal_laws_say() -> None:
     """With one direction, noise v and width w: w / (w + v) of what was found, wherever the width is the likeliest."""
-    found = np.array([[2.0], [-2.0]])
-    believed = training.posterior_mean(found, np.full((2, 1), 1.0), np.eye(1))
-    assert believed == pytest.approx(found * 0.75, rel=1e-3), "4 = 3 + 1: the likeliest width is 3"
-    assert np.abs(training.posterior_mean(found / 4, np.full((2, 1), 1.0), np.eye(1))).max() < 1e-4, "less than the noise alone"
+    differences = np.array([[2.0], [-2.0]])
+    believed = training.posterior_mean(differences, np.full((2, 1), 1.0), np.eye(1))
+    assert believed == pytest.approx(differences * 0.75, rel=1e-3), "4 = 3 + 1: the likeliest width is 3"
+    assert np.abs(training.posterior_mean(differences / 4, np.full((2, 1), 1.0), np.eye(1))).max() < 1e-4, "less than the noise alone"
 
 
 def test_a_change_that_is_all_noise_is_not_believed() -> None:

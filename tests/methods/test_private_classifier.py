@@ -57,10 +57,10 @@ def test_all_steps_are_one_gaussian_mechanism() -> None:
 def test_one_record_moves_the_sum_by_the_norm_and_replaced_by_twice_that() -> None:
     """Two classes, at weights of zero: the same image in the other class has the opposite gradient."""
     grid, weights = Grid(1.0, 0.1, 3), np.zeros((4, 2))
-    found, there = np.array([[0.6, 0.8, 0.0, 0.3]] * 3), np.ones(3, bool)
+    features, there = np.array([[0.6, 0.8, 0.0, 0.3]] * 3), np.ones(3, bool)
 
     def total(label: int, mask: np.ndarray) -> np.ndarray:
-        return grid.values(training.gradients(found, np.array([label, 0, 1]), mask, weights, grid))
+        return grid.values(training.gradients(features, np.array([label, 0, 1]), mask, weights, grid))
 
     assert np.linalg.norm(total(0, there) - total(1, there)) == pytest.approx(0.2, rel=1e-6)
     assert np.linalg.norm(total(0, there) - total(0, np.array([False, True, True]))) == pytest.approx(0.1, rel=1e-6)
@@ -82,12 +82,12 @@ def test_what_a_record_adds_does_not_depend_on_the_others_to_the_bit() -> None:
 def test_without_noise_weights_go_down_the_gradient(momentum: float) -> None:
     made = plan(1e-3, max_grad_norm=10.0, learning_rate=2.0, momentum=momentum)
     state = fitted(made)
-    found = torch.from_numpy(turned(made, state, DIGITS.train))
-    weights = torch.zeros(found.shape[1], 10, dtype=torch.float64, requires_grad=True)
+    features = torch.from_numpy(turned(made, state, DIGITS.train))
+    weights = torch.zeros(features.shape[1], 10, dtype=torch.float64, requires_grad=True)
     averaged, optimizer = [], torch.optim.SGD([weights], lr=2.0, momentum=momentum)
     for _ in range(3):
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(found @ weights, torch.from_numpy(np.asarray(DIGITS.train.labels))).backward()
+        torch.nn.functional.cross_entropy(features @ weights, torch.from_numpy(np.asarray(DIGITS.train.labels))).backward()
         optimizer.step()
         averaged.append(weights.detach().numpy().copy())
     config = config_of(made)
@@ -103,8 +103,8 @@ def gratings(period: float, angle: float, side: int = 32) -> np.ndarray:
 
 @pytest.mark.parametrize(("octave", "orientation"), [(0, 0), (0, 2), (1, 1), (1, 3)])
 def test_a_grating_is_seen_by_the_wavelet_of_its_frequency_and_direction(octave: int, orientation: int) -> None:
-    found = Scattering((32, 32), 2, 4, 1)(gratings(2 ** (octave + 1) * 4 / 3, np.pi * orientation / 4))[0]
-    first = [found[place] for place in places_of_first_responses()]
+    responses = Scattering((32, 32), 2, 4, 1)(gratings(2 ** (octave + 1) * 4 / 3, np.pi * orientation / 4))[0]
+    first = [responses[place] for place in places_of_first_responses()]
     assert int(np.argmax(first)) == 4 * octave + orientation
 
 
@@ -142,8 +142,8 @@ def test_more_records_are_given_more_steps_and_components() -> None:
         config = make_plan("private-classifier", DIGITS.facts.model_copy(update={"num_records": count}), epsilon=1.0).config
         return config["steps"], config["components"], config["momentum"]
 
-    found = [steps_and_components(count) for count in (1_999, 2_000, 10_000, 40_000)]
-    assert found == [(20, 100, 0.0), (40, 100, 0.9), (40, 300, 0.9), (100, 300, 0.9)]
+    chosen = [steps_and_components(count) for count in (1_999, 2_000, 10_000, 40_000)]
+    assert chosen == [(20, 100, 0.0), (40, 100, 0.9), (40, 300, 0.9), (100, 300, 0.9)]
 
 
 def test_its_accuracy_stands_beside_what_samples_teach() -> None:
@@ -153,9 +153,9 @@ def test_its_accuracy_stands_beside_what_samples_teach() -> None:
     assert isinstance(method, PrivateClassifier)
     right = float((method.classify(state, DIGITS.held_out) == DIGITS.held_out.labels).mean())
     name, workspace = "accuracy_released_classifier", Workspace.default()
-    found = evaluate(samples, DIGITS, metrics=[name], classes=lambda records: method.classify(state, records), workspace=workspace)[0]
-    assert found.value == right > 0.6
-    assert found.releasable is False
+    accuracy = evaluate(samples, DIGITS, metrics=[name], classes=lambda records: method.classify(state, records), workspace=workspace)[0]
+    assert accuracy.value == right > 0.6
+    assert accuracy.releasable is False
     with pytest.raises(WorkbenchError, match="needs a run that released a classifier"):
         evaluate(samples, DIGITS, metrics=[name], workspace=workspace)
 

@@ -58,8 +58,8 @@ def test_bound_and_claim_agree_where_a_record_is_made_null() -> None:
 def test_a_set_of_samples_may_be_drawn_otherwise_from_the_same_votes() -> None:
     plan = quick_plan("private-evolution")
     state, request = fitted(), SampleRequest(30)
-    asked = SamplesRequest.of(plan, {"draws.variation_size": 0.0})
-    as_they_are = asked.method(plan).sample(state, request)
+    samples_request = SamplesRequest.of(plan, {"draws.variation_size": 0.0})
+    as_they_are = samples_request.method(plan).sample(state, request)
     candidates = {image.tobytes() for image in state.modules["candidates"].images.flatten(0, 1).numpy()}
     assert all(image.tobytes() in candidates for image in as_they_are.records)
     varied = sample(plan, state, 30).records

@@ -33,5 +33,5 @@ TINY = SHAPES.at_size((3, 6, 6))
     ],
 )
 def test_moments_where_noise_leaves_enough_and_a_classifier_elsewhere(facts: DatasetFacts, epsilon: float, method: str) -> None:
-    found = proposed_for_images(facts, epsilon, usual_delta(facts))
-    assert (found.method, bool(found.reason)) == (method, True)
+    proposal = proposed_for_images(facts, epsilon, usual_delta(facts))
+    assert (proposal.method, bool(proposal.reason)) == (method, True)

@@ -29,10 +29,10 @@ SHAPE = (1, 16, 16)
 
 def records_like(name: str, count: int = 240) -> Dataset:
     """Images of a public dataset drawn by another seed, in the place of private ones."""
-    found = load_public(name, SHAPE, count, seed=77)
-    facts = found.facts.model_copy(update={"name": "mine", "is_public": False, "classes": ("a", "b"), "attributes": {}})
+    drawn = load_public(name, SHAPE, count, seed=77)
+    facts = drawn.facts.model_copy(update={"name": "mine", "is_public": False, "classes": ("a", "b"), "attributes": {}})
     labels = np.arange(count, dtype=np.int64) % 2
-    return Dataset(facts, Records(found.train.records, labels), Records(found.held_out.records[:2], np.arange(2)))
+    return Dataset(facts, Records(drawn.train.records, labels), Records(drawn.held_out.records[:2], np.arange(2)))
 
 
 def chosen(data: Dataset, **settings: Any) -> tuple[Plan, State]:
@@ -111,9 +111,9 @@ def test_joined_datasets_come_in_turn() -> None:
         alone = load_public(name, SHAPE, 21).train.records
         np.testing.assert_array_equal(joined.train.records[number::2], alone[: len(joined.train.records[number::2])])
     plan = quick_plan("public-choice")
-    found = public_dataset(plan, Workspace.default())
-    assert found is not None
-    assert len(found.train) == 60
+    dataset = public_dataset(plan, Workspace.default())
+    assert dataset is not None
+    assert len(dataset.train) == 60
 
 
 def a_folder(place: Path, name: str, seed: int) -> Path:
@@ -135,9 +135,9 @@ def test_folders_of_ones_own_are_candidates_named_by_their_content(tmp_path: Pat
     own = load_public(mine, SHAPE, 25, declared_public=True).train.records
     assert np.array_equal(kept[1], own)
     assert state.tensors["votes"][1] > state.tensors["votes"][0]
-    told = restated_plan(plan)
-    assert (told.public, told.config["candidates"]) == (plan.public, plan.public.split("+"))
-    assert str(tmp_path) not in told.model_dump_json()
+    restated = restated_plan(plan)
+    assert (restated.public, restated.config["candidates"]) == (plan.public, plan.public.split("+"))
+    assert str(tmp_path) not in restated.model_dump_json()
     votes = make_plan(with_public(Request.of("private-evolution", "digits", epsilon=1.0), "glyphs+./mine"))
     assert votes.config["selection"]["dataset"] == f"glyphs+{mine}"
     assert restated_plan(votes).config["selection"]["dataset"] == votes.public == plan.public

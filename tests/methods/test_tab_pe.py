@@ -73,9 +73,9 @@ def test_a_number_stands_by_its_range_and_a_category_on_an_axis_of_its_own() -> 
     np.testing.assert_allclose(coordinates(AGE, 0.5)[:, 0], np.array([1, 3, 5, 7, 4, 4]) / 8)
     np.testing.assert_allclose(coordinates(AGE, 0.5)[:, 1:], [[0, 0]] * 4 + [[0.5, 0], [0, 0.5]])
     np.testing.assert_allclose(coordinates(CITY, 0.5), 0.5 * np.eye(3))
-    found = places((AGE, CITY), 1 / 3, np.array([[0, 0, 1], [3, 0, 0], [0, 2, 0]]))
-    np.testing.assert_allclose(np.linalg.norm(found[1] - found[0]), 6 / 8, rtol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(found[2] - found[0]), np.sqrt(2) / 3, rtol=1e-6)
+    points = places((AGE, CITY), 1 / 3, np.array([[0, 0, 1], [3, 0, 0], [0, 2, 0]]))
+    np.testing.assert_allclose(np.linalg.norm(points[1] - points[0]), 6 / 8, rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(points[2] - points[0]), np.sqrt(2) / 3, rtol=1e-6)
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 0.5, 1.0])
@@ -93,9 +93,9 @@ def test_variations_are_the_draws_that_the_paper_describes(rate: float) -> None:
 
 def test_varied_rows_keep_their_label() -> None:
     rows = np.tile([[0, 1, 1]], (3_000, 1))
-    found = varied_rows((AGE, CITY), 0.3, rows, Stream(bytes(32)))
-    assert (found[:, 2] == 1).all()
-    np.testing.assert_allclose(np.bincount(found[:, 1], minlength=3) / 3_000, [0.1, 0.8, 0.1], atol=0.03)
+    varied = varied_rows((AGE, CITY), 0.3, rows, Stream(bytes(32)))
+    assert (varied[:, 2] == 1).all()
+    np.testing.assert_allclose(np.bincount(varied[:, 1], minlength=3) / 3_000, [0.1, 0.8, 0.1], atol=0.03)
 
 
 def test_every_record_votes_once_for_the_nearest_row_of_its_class_and_a_null_one_for_none() -> None:
@@ -123,9 +123,9 @@ def test_no_record_votes_for_a_row_of_another_class_however_far_its_own_are() ->
     config = plan.build().config
     assert isinstance(config, TabPEConfig)
     state.tensors["rows"] = torch.tensor([[3, 0, 0], [0, 1, 1]])
-    asked = Records(np.array([[0, 1], [3, 0]]), np.array([0, 1]))
-    assert votes(config, asked, state).tolist() == [1, 1]
-    assert votes(config, replace(asked, labels=1 - np.asarray(asked.labels)), state).tolist() == [1, 1]
+    voters = Records(np.array([[0, 1], [3, 0]]), np.array([0, 1]))
+    assert votes(config, voters, state).tolist() == [1, 1]
+    assert votes(config, replace(voters, labels=1 - np.asarray(voters.labels)), state).tolist() == [1, 1]
 
 
 def test_every_round_varies_rows_by_draws_of_its_own() -> None:

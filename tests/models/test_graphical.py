@@ -50,8 +50,8 @@ def test_every_marginal_is_the_sum_over_the_other_columns(sets: tuple[Columns, .
     """Those that no clique has too."""
     beliefs, joint = model(sets, root)
     assert len(beliefs.cliques) < 5 or sets == COLUMNS
-    for columns, found in zip(sets, beliefs.sets, strict=True):
-        np.testing.assert_allclose(found.numpy(), summed_out(joint, columns), rtol=1e-10)
+    for columns, marginal in zip(sets, beliefs.sets, strict=True):
+        np.testing.assert_allclose(marginal.numpy(), summed_out(joint, columns), rtol=1e-10)
     for columns in EVERY_PART:
         np.testing.assert_allclose(beliefs.marginal(columns).numpy(), summed_out(joint, columns), rtol=1e-10)
 
@@ -59,10 +59,10 @@ def test_every_marginal_is_the_sum_over_the_other_columns(sets: tuple[Columns, .
 def test_the_normaliser_has_the_marginals_as_its_gradient() -> None:
     structure = Structure(SIZES, SETS["a circle"], 4)
     start = torch.from_numpy(np.random.default_rng(1).normal(size=sum(structure.cells)))
-    found = torch.cat([table.flatten() for table in Beliefs.of(structure, start).sets])
+    marginals = torch.cat([table.flatten() for table in Beliefs.of(structure, start).sets])
     for place in (0, 7, 20, len(start) - 1):
         moved = [Beliefs.of(structure, start + sign * 1e-5 * torch.eye(len(start))[place]).log_normaliser for sign in (1, -1)]
-        assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(float(found[place]), rel=1e-6)
+        assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(float(marginals[place]), rel=1e-6)
 
 
 @every_kind
@@ -107,8 +107,8 @@ def test_the_estimate_is_the_least_of_what_it_says_by_another_optimiser(noise: f
     options = {"gtol": 1e-10, "xtol": 1e-12, "maxiter": 2_000}
     best = minimize(objective, np.full(12, 1 / 12), method="trust-constr", bounds=[(1e-9, 1)] * 12, constraints=whole, options=options)
     structure = Structure(sizes, sets, 2)
-    found = Beliefs.of(structure, estimated_potentials(structure, measured, torch.zeros(sum(structure.cells), dtype=torch.float64)))
-    joint = found.marginal((0, 1, 2)).numpy()
+    estimate = Beliefs.of(structure, estimated_potentials(structure, measured, torch.zeros(sum(structure.cells), dtype=torch.float64)))
+    joint = estimate.marginal((0, 1, 2)).numpy()
     assert objective(joint.ravel()) == pytest.approx(float(best.fun), abs=2e-6)
     np.testing.assert_allclose(joint, best.x.reshape(sizes), atol=2e-3)
 

@@ -134,7 +134,7 @@ def test_every_column_that_is_cut_has_its_own_steps() -> None:
 @pytest.mark.parametrize(("method", "rounds"), [("mst", {}), ("aim", {}), ("tab-pe", {"rounds": 1, "share_of_columns": 0.0})])
 def test_the_claim_is_of_the_columns_releases_too(method: str, rounds: dict[str, Any]) -> None:
     settings = {"noise_multiplier": 2.0} | SETTINGS | {"columns.edge_noise": 2.0, "columns.count_noise": 2.0}
-    both, one = (make_plan(method, FACTS, settings=rounds | asked) for asked in (settings, {"noise_multiplier": 2.0 / math.sqrt(3)}))
+    both, one = (make_plan(method, FACTS, settings=rounds | noises) for noises in (settings, {"noise_multiplier": 2.0 / math.sqrt(3)}))
     assert both.claim.epsilon == pytest.approx(one.claim.epsilon)
     assert both.bound.epsilon <= 1.05 * both.claim.epsilon, "edges are an exponential mechanism, which a claim takes for a Gaussian one"
 
@@ -168,16 +168,16 @@ def test_declared_columns_stay_where_nothing_is_asked_for_or_there_is_no_more() 
 
 def test_bounds_rise_whatever_is_chosen() -> None:
     for low, middle, high in ((0, 2, 4), (0, 2, 100), (0, 97, 100)):
-        found = spread_bounds([low, middle, high], 4)
-        assert found[[0, 2, 4]].tolist() == [low, middle, high]
-        assert (np.diff(found) > 0).all()
+        bounds = spread_bounds([low, middle, high], 4)
+        assert bounds[[0, 2, 4]].tolist() == [low, middle, high]
+        assert (np.diff(bounds) > 0).all()
 
 
 def test_a_range_is_even_over_its_width_and_a_group_follows_its_counts() -> None:
     column = Column(name="x", categories=("a", "b", "c", "missing"), edges=(0.0, 1.0, 2.0, 5.0))
-    found = ranges(column, np.array([0, 1, 3]))
-    np.testing.assert_array_equal(found.numbers, [0, 1, 1, 2])
-    np.testing.assert_allclose(found.shares, [[1, 0, 0, 0], [0, 0.25, 0.75, 0], [0, 0, 0, 1]])
-    found = merged_categories(np.array([2.0, 50.0, -4.0, 40.0]), 2)
-    np.testing.assert_array_equal(found.numbers, [2, 0, 2, 1])
-    np.testing.assert_allclose(found.shares, [[0, 1, 0, 0], [0, 0, 0, 1], [2 / 3, 0, 1 / 3, 0]])
+    groups = ranges(column, np.array([0, 1, 3]))
+    np.testing.assert_array_equal(groups.numbers, [0, 1, 1, 2])
+    np.testing.assert_allclose(groups.shares, [[1, 0, 0, 0], [0, 0.25, 0.75, 0], [0, 0, 0, 1]])
+    groups = merged_categories(np.array([2.0, 50.0, -4.0, 40.0]), 2)
+    np.testing.assert_array_equal(groups.numbers, [2, 0, 2, 1])
+    np.testing.assert_allclose(groups.shares, [[0, 1, 0, 0], [0, 0, 0, 1], [2 / 3, 0, 1 / 3, 0]])

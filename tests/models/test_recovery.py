@@ -64,10 +64,10 @@ def test_the_true_record_comes_first_among_its_neighbours() -> None:
 
 def test_batches_are_shared_by_their_members() -> None:
     group = np.arange(100, 110)
-    found = batches(10, 4, Randomness.from_seed(3), 0, group)
-    assert found[:, 0].tolist() == group.tolist()
-    assert all(len(set(row)) == 4 for row in found)
-    sets = {frozenset(row) for row in found}
+    drawn = batches(10, 4, Randomness.from_seed(3), 0, group)
+    assert drawn[:, 0].tolist() == group.tolist()
+    assert all(len(set(row)) == 4 for row in drawn)
+    sets = {frozenset(row) for row in drawn}
     assert len(sets) == 3, "two batches of four, and the last two with two of the first"
 
 
@@ -85,10 +85,12 @@ def test_a_planted_triple_is_recovered() -> None:
 
 def test_one_triple_gives_a_record_away(digits: Records) -> None:
     """With the record some triple shows it verbatim; without it none can, whatever is drawn: no epsilon joins the two."""
-    asked, planted = settings(10.0), digits.records[7]
+    recovery, planted = settings(10.0), digits.records[7]
 
     def shown(data: Records, seed: int) -> bool:
-        return bool((make_triples(asked, data, LEVELS, Randomness.from_seed(seed)).responses.numpy() == planted).all(axis=(1, 2, 3)).any())
+        return bool(
+            (make_triples(recovery, data, LEVELS, Randomness.from_seed(seed)).responses.numpy() == planted).all(axis=(1, 2, 3)).any()
+        )
 
     assert all(shown(digits, seed) for seed in range(3))
     assert not any(shown(digits.without(np.array([7])), seed) for seed in range(3))

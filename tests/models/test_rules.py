@@ -57,10 +57,10 @@ def test_no_row_of_any_method_breaks_a_rule_that_records_break(method: str) -> N
     samples = sample(plan, state, 300)
     assert breaking(samples, dataset) == 0
     assert breaking(sample(plan, new_state(plan, seed=0), 100), dataset) == 0, "of an unfitted model too"
-    asked = sample(plan, state, 100, labels=np.ones(100, dtype=np.int64), purpose="of one class")
-    assert breaking(asked, dataset) == 0
-    assert asked.labels is not None
-    assert (asked.labels == 1).all()
+    of_one_class = sample(plan, state, 100, labels=np.ones(100, dtype=np.int64), purpose="of one class")
+    assert breaking(of_one_class, dataset) == 0
+    assert of_one_class.labels is not None
+    assert (of_one_class.labels == 1).all()
 
 
 @pytest.mark.parametrize("method", ["mst", "aim"])
@@ -97,7 +97,7 @@ def test_rules_that_leave_nothing_are_refused_and_never_broken() -> None:
     assert rows.labels is not None
     rows.labels[:] = 1
     with pytest.raises(WorkbenchError, match="got 10 of 10 that break one after"):
-        obeying_rows(dataset.facts, lambda asked: replace(rows), SampleRequest(10))
+        obeying_rows(dataset.facts, lambda _request: replace(rows), SampleRequest(10))
 
 
 def test_a_declaration_names_ranges_points_and_categories(tmp_path: Path) -> None:
@@ -113,9 +113,9 @@ def test_a_declaration_names_ranges_points_and_categories(tmp_path: Path) -> Non
     assert breaking(dataset.train.followed_by(dataset.held_out), dataset) == 16, "they are read, and no error tells of them"
     assert broken_rules(path, declared) == [8, 8]
     (tmp_path / "declared.json").write_text(DECLARED)
-    told = CliRunner().invoke(app, ["declare", str(path), "--check", str(tmp_path / "declared.json")], catch_exceptions=False)
-    assert "private" in told.stderr
-    assert told.stdout.count(" 8") == 2
+    checked = CliRunner().invoke(app, ["declare", str(path), "--check", str(tmp_path / "declared.json")], catch_exceptions=False)
+    assert "private" in checked.stderr
+    assert checked.stdout.count(" 8") == 2
     zeros = zeros_of(dataset.facts)
     assert [one.columns for one in zeros] == [(0, 1), (0, 1, 2)]
     assert zeros[1].values == ((2, 4), (0,), (1,))

@@ -54,25 +54,25 @@ def selector(**fields: Any) -> Selector:
 def test_a_blur_is_scipys_up_to_its_integers() -> None:
     seen = images(4)
     for deviation in (0.0, 0.5, 1.0, 2.0):
-        found = spaces.blurred_pixels(deviation, SIDE, SIDE, CPU)(torch.from_numpy(seen)).numpy().reshape(4, SIDE, SIDE)
+        blurred = spaces.blurred_pixels(deviation, SIDE, SIDE, CPU)(torch.from_numpy(seen)).numpy().reshape(4, SIDE, SIDE)
         axes = {"sigma": (0, deviation, deviation), "mode": "constant", "truncate": 8}
         exact = ndimage.gaussian_filter(seen[:, 0].astype(float), **axes) * spaces.PER_PIXEL
-        assert np.abs(found - exact).max() <= (0 if deviation == 0 else 0.005 * exact.max())
-        assert np.array_equal(found, np.floor(found))
-        assert found.max() < spaces.LARGEST
+        assert np.abs(blurred - exact).max() <= (0 if deviation == 0 else 0.005 * exact.max())
+        assert np.array_equal(blurred, np.floor(blurred))
+        assert blurred.max() < spaces.LARGEST
 
 
 @pytest.mark.parametrize("choices", [1, 3])
 def test_votes_are_the_nearest_in_exact_arithmetic(choices: int) -> None:
     data = records()
-    found = spaces.count_votes(SPACE, CHOICES, data, choices)
+    votes = spaces.count_votes(SPACE, CHOICES, data, choices)
     assert data.labels is not None
     expected = np.zeros((CLASSES, NUMBER), int)
     candidates = [[list(map(int, row)) for row in SPACE(of_class)] for of_class in CHOICES]
     for row, label in zip(SPACE(torch.from_numpy(data.records)), data.labels, strict=True):
         apart = [sum((int(a) - b) ** 2 for a, b in zip(row, candidate, strict=True)) for candidate in candidates[label]]
         expected[label, np.argsort(apart)[:choices]] += 1
-    assert np.array_equal(found, expected)
+    assert np.array_equal(votes, expected)
 
 
 def test_whole_numbers_up_to_the_largest_are_told_apart() -> None:
@@ -135,7 +135,7 @@ def test_a_variation_follows_its_size_and_its_generator(name: Any, channels: int
     assert torch.equal(large, again)
     assert large.shape == shown.shape
     assert large.dtype == torch.uint8
-    moved = [(found.float() - shown.float()).abs().mean() for found in (small, large)]
+    moved = [(varied.float() - shown.float()).abs().mean() for varied in (small, large)]
     assert 0 < moved[0] < moved[1]
     nothing = VARIATIONS[name](shown.float() / 255, 0.0, torch.Generator().manual_seed(1))
     assert torch.allclose(nothing, shown.float() / 255, atol=1e-5)
@@ -164,28 +164,28 @@ def test_sharpening_is_an_unsharp_mask_by_scipys_blur(side: int) -> None:
     seen = np.random.default_rng(1).integers(0, 256, (3, 2, side, side), dtype=np.uint8)
     axes = {"sigma": (0, 0, side / 28, side / 28), "mode": "constant", "radius": (0, 0, *[3 * side // 28 + 1] * 2)}
     exact = seen + 2.0 * (seen - ndimage.gaussian_filter(seen.astype(float), **axes))
-    found = sharpened_images(torch.from_numpy(seen), 2.0).numpy()
-    assert found.dtype == np.uint8
-    assert np.abs(found - exact.clip(0, 255)).max() <= 0.51
+    sharpened = sharpened_images(torch.from_numpy(seen), 2.0).numpy()
+    assert sharpened.dtype == np.uint8
+    assert np.abs(sharpened - exact.clip(0, 255)).max() <= 0.51
     assert np.array_equal(sharpened_images(torch.from_numpy(seen), 0.0).numpy(), seen)
     assert sharpened_images(torch.from_numpy(seen[:0]), 2.0).shape == (0, 2, side, side)
 
 
 def test_what_is_drawn_is_sharpened_after_it_is_varied() -> None:
-    found, labels = selector(), np.arange(CLASSES)
-    for _ in found.run(records(), Records(CHOICES.flatten(0, 1).numpy(), np.repeat(labels, NUMBER))):
+    selecting, labels = selector(), np.arange(CLASSES)
+    for _ in selecting.run(records(), Records(CHOICES.flatten(0, 1).numpy(), np.repeat(labels, NUMBER))):
         pass
-    plain, sharp = (found.draw(labels, CLASSES, Draws(sharpening=amount), torch.Generator().manual_seed(3)) for amount in (0.0, 2.0))
+    plain, sharp = (selecting.draw(labels, CLASSES, Draws(sharpening=amount), torch.Generator().manual_seed(3)) for amount in (0.0, 2.0))
     assert np.array_equal(sharp.records, sharpened_images(torch.from_numpy(plain.records), 2.0).numpy())
     assert not np.array_equal(sharp.records, plain.records)
 
 
 def test_large_drawings_are_warped_crisply_and_drawn_far_apart_and_nothing_else_is() -> None:
     large = {(1, 8, 8): False, (1, 28, 28): True, (1, 28, 16): False, (1, 64, 64): True, (3, 32, 32): False}
-    asked = {"selection.variations": ("crisp-warp", "stroke"), "draws.sharpening": 1.0, "draws.variation_size": 0.9}
+    crisp = {"selection.variations": ("crisp-warp", "stroke"), "draws.sharpening": 1.0, "draws.variation_size": 0.9}
     for shape, expected in large.items():
-        found = defaults(FACTS.model_copy(update={"kind": ImageKind(size=shape)}))
-        assert {name: value for name, value in found.items() if name in asked} == (asked if expected else {})
+        settings = defaults(FACTS.model_copy(update={"kind": ImageKind(size=shape)}))
+        assert {name: value for name, value in settings.items() if name in crisp} == (crisp if expected else {})
 
 
 def test_rounds_keep_what_was_voted_for_and_vary_repeats() -> None:
@@ -235,10 +235,10 @@ def test_counts_below_the_threshold_are_no_votes() -> None:
 def test_features_of_a_classifier_are_whole_numbers_in_which_distances_are_exact() -> None:
     network = networks.SmallCNN((1, 8, 8), 3, 16)
     images = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (40, 1, 8, 8), dtype=np.uint8))
-    found = spaces.classifier_features(network, spaces.largest_feature(network, images))(images)
-    assert torch.equal(found, found.round())
-    assert spaces.LARGEST / 2 < float(found.abs().max()) <= spaces.LARGEST
-    assert len(found.unique()) > 100
+    features = spaces.classifier_features(network, spaces.largest_feature(network, images))(images)
+    assert torch.equal(features, features.round())
+    assert spaces.LARGEST / 2 < float(features.abs().max()) <= spaces.LARGEST
+    assert len(features.unique()) > 100
 
 
 def test_votes_may_be_cast_in_the_features_of_a_classifier_of_public_images() -> None:
@@ -246,8 +246,8 @@ def test_votes_may_be_cast_in_the_features_of_a_classifier_of_public_images() ->
     selecting = selector(space="classifier", classifier={"steps": 3}, rounds=1)
     assert [stage.name for stage in selecting.settings.stages(FACTS)] == [CLASSIFIER, CANDIDATES, VOTES]
     assert [step.stage for step in selecting.run(records(), public)] == [CLASSIFIER] * 3 + [CANDIDATES, VOTES]
-    seen = [selecting._space(found) for found in selecting._images("public_candidates")]
-    assert sum(int((found == spaces.LARGEST - 1).sum()) for found in seen) == 1, "public images' largest feature is 1, and no other"
+    seen = [selecting._space(shown) for shown in selecting._images("public_candidates")]
+    assert sum(int((features == spaces.LARGEST - 1).sum()) for features in seen) == 1, "public images' largest feature is 1, and no other"
     with pytest.raises(WorkbenchError, match="Use the space pixels"):
         next(selector(space="classifier").run(records(), Records(public.records)))
 
@@ -282,15 +282,15 @@ def public(count: int = 30, labels: bool = True) -> Records:
 
 
 def test_a_denoiser_learns_from_public_images_alone_and_votes_cost_the_same() -> None:
-    asked = {"variations": ("warp", "denoise"), "denoiser": {"steps": 3, "batch_size": 4, "num_inference_steps": 2}}
+    settings = {"variations": ("warp", "denoise"), "denoiser": {"steps": 3, "batch_size": 4, "num_inference_steps": 2}}
     shown, states = public(), []
     for voters in (records(), records()):
-        chosen = selector(**asked)
+        chosen = selector(**settings)
         steps = list(chosen.run(voters, shown))
         assert [step.stage for step in steps[:4]] == [DENOISER] * 3 + [CANDIDATES]
         assert not any(step.private for step in steps if step.stage == DENOISER)
         states.append(chosen.state.modules["selection_denoiser"].state_dict())
-    first, plain = selector(**asked).settings, selector().settings
+    first, plain = selector(**settings).settings, selector().settings
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items()), "whoever votes"
     assert first.round_stage(FACTS) == plain.round_stage(FACTS)
     assert next((stage.name, stage.spent) for stage in first.stages(FACTS)) == (DENOISER, "free")

@@ -57,24 +57,24 @@ def test_what_names_no_sets_is_refused_when_it_is_planned(method: str, text: str
 
 def test_candidates_are_the_named_sets_their_parts_and_single_columns() -> None:
     config = AIMConfig(sets="column 1+column 2+class; column 3+column 4: 4")
-    found = candidates(config, FACTS)
-    assert found == [(0,), (1,), (2,), (3,), (4,), (0, 1), (0, 4), (1, 4), (2, 3), (0, 1, 4)]
-    by_columns = dict(zip(found, weights(config, FACTS), strict=True))
+    sets = candidates(config, FACTS)
+    assert sets == [(0,), (1,), (2,), (3,), (4,), (0, 1), (0, 4), (1, 4), (2, 3), (0, 1, 4)]
+    by_columns = dict(zip(sets, weights(config, FACTS), strict=True))
     assert by_columns[2, 3] == 1.0, "four times two shared columns are the most of all"
     assert (by_columns[0, 1, 4], by_columns[0, 1], by_columns[2,]) == (0.375, 0.25, 0.5)
 
 
 def test_the_published_workloads_are_what_they_were() -> None:
     for name, width in (("pairs", 2), ("triples", 3)):
-        found = candidates(AIMConfig.model_validate({"workload": name}), FACTS)
-        assert found == [one for size in range(1, width + 1) for one in combinations(range(5), size)]
+        sets = candidates(AIMConfig.model_validate({"workload": name}), FACTS)
+        assert sets == [one for size in range(1, width + 1) for one in combinations(range(5), size)]
     with_label = dict(zip(PAIRS, weights(AIMConfig(target_weight=3.0), FACTS)[5:], strict=True))
     assert with_label[0, 4] == 1.0 > with_label[0, 1] > 0.5
 
 
 def test_no_weight_is_above_one_and_pairs_of_no_set_have_the_least() -> None:
-    found = dict(zip(PAIRS, mst.weights(MSTConfig(sets="column 1+column 2+class: 1; column 3+column 4: 3"), FACTS), strict=True))
-    assert (found[2, 3], found[0, 1], found[1, 4], found[0, 2]) == (1.0, 85 / 256, 85 / 256, LEAST_WEIGHT)
+    by_pair = dict(zip(PAIRS, mst.weights(MSTConfig(sets="column 1+column 2+class: 1; column 3+column 4: 3"), FACTS), strict=True))
+    assert (by_pair[2, 3], by_pair[0, 1], by_pair[1, 4], by_pair[0, 2]) == (1.0, 85 / 256, 85 / 256, LEAST_WEIGHT)
     assert set(mst.weights(MSTConfig(), FACTS)) == {1.0}
     assert {pair for pair, weight in zip(PAIRS, mst.weights(MSTConfig(target_weight=4.0), FACTS), strict=True) if weight == 1.0} == {
         (0, 4), (1, 4), (2, 4), (3, 4)
@@ -93,8 +93,8 @@ def chosen_by(method: str, sets: str) -> set[tuple[int, ...]]:
 def test_a_workload_decides_what_is_measured() -> None:
     """By their counts alone columns 1 and 2 come first; whoever asks for others gets these."""
     assert (0, 1) in chosen_by("aim", "")
-    asked = chosen_by("aim", "column 3+column 4; column 4+class")
-    assert asked & {(2, 3), (3, 4)}
-    assert (0, 1) not in asked
+    chosen = chosen_by("aim", "column 3+column 4; column 4+class")
+    assert chosen & {(2, 3), (3, 4)}
+    assert (0, 1) not in chosen
     assert (0, 1) in chosen_by("mst", "")
     assert (2, 4) in chosen_by("mst", "column 3+class; column 4+class"), "a pair that hardly goes together"

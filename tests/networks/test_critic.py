@@ -45,13 +45,13 @@ def test_gradients_of_records_are_those_of_each_alone_by_the_layers_own_rules(co
     gradients = PerRecordGradients(critic)
     assert all(layer.rule is not None for layer in gradients.layers)
     assert gradients.mixing_possible() is None
-    found = gradients.gradients(lambda: critic(x, labels).square(), 5)
+    per_record = gradients.gradients(lambda: critic(x, labels).square(), 5)
     for row in range(5):
         critic.zero_grad()
         critic(x[row : row + 1], labels[row : row + 1]).square().sum().backward()
         for name, parameter in critic.named_parameters():
             assert parameter.grad is not None
-            torch.testing.assert_close(found[name][row], parameter.grad, rtol=1e-4, atol=1e-6)
+            torch.testing.assert_close(per_record[name][row], parameter.grad, rtol=1e-4, atol=1e-6)
 
 
 def test_nothing_is_normalised_over_a_batch() -> None:

@@ -70,10 +70,10 @@ def test_per_record_gradients_of_adapters_are_those_of_autograd(convolutions: bo
     for parameter in adapter_parameters(made):
         nn.init.normal_(parameter, std=0.3)
     made.freeze_but([*adapter_parameters(made), *made.parameters_of_labels()])
-    found = PerRecordGradients(made).gradients(lambda: made(*rows).square().flatten(1).sum(1), 4)
+    gradients = PerRecordGradients(made).gradients(lambda: made(*rows).square().flatten(1).sum(1), 4)
     trained = {name: parameter for name, parameter in made.named_parameters() if parameter.requires_grad}
-    assert found.keys() == trained.keys()
+    assert gradients.keys() == trained.keys()
     for record in range(4):
         alone = made(*(values[record : record + 1] for values in rows)).square().sum()
         for (name, _), expected in zip(trained.items(), torch.autograd.grad(alone, list(trained.values())), strict=True):
-            torch.testing.assert_close(found[name][record], expected, rtol=1e-3, atol=1e-4, msg=name)
+            torch.testing.assert_close(gradients[name][record], expected, rtol=1e-3, atol=1e-4, msg=name)

@@ -45,8 +45,8 @@ def test_the_class_comes_first_and_an_attribute_may_take_its_place() -> None:
 
 
 def test_scores_by_an_attribute_are_kept_apart_whatever_it_is_called(tmp_path: Path) -> None:
-    found: Any = SimpleNamespace(folder=tmp_path)
-    paths = [SampleSet.copying_file(found, "pixels", 9, attribute) for attribute in (None, "smile", "../hair")]
+    samples: Any = SimpleNamespace(folder=tmp_path)
+    paths = [SampleSet.copying_file(samples, "pixels", 9, attribute) for attribute in (None, "smile", "../hair")]
     assert paths[0].name == "copying-pixels-9.json"
     assert len(set(paths)) == 3
     assert {path.parent for path in paths} == {tmp_path}

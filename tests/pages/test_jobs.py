@@ -70,8 +70,8 @@ def test_two_tabs_share_an_evaluation_and_a_reload_finds_it(open_page: OpenPage)
 def test_a_job_that_died_says_so_and_goes_on_when_asked(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     run = newest()
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    asked = {"num_samples": 20, "metrics": ["nearer_to_training"]}
-    job = tasks.begin(here(), "evaluate", run, asked)
+    request = {"num_samples": 20, "metrics": ["nearer_to_training"]}
+    job = tasks.begin(here(), "evaluate", run, request)
     assert job.process is not None
     Jobs(here()).change(job.id, {"starting"}, "killed", process={**job.process, "started": "1"})
     app = open_page("runs")
@@ -87,8 +87,8 @@ def test_a_job_that_died_says_so_and_goes_on_when_asked(open_page: OpenPage, mon
 @pytest.mark.usefixtures("nowhere")
 def test_the_gallery_begins_a_search_once_and_lets_a_stopped_one_rest(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     run = newest()
-    asked = {"gallery_run": run, "gallery_features": "classifier"}
-    app = open_page("gallery", **asked)
+    address = {"gallery_run": run, "gallery_features": "classifier"}
+    app = open_page("gallery", **address)
     assert jobs() == [], "a private search is asked about first"
     assert "what it finds is private" in words(app)
     app.button(key="gallery_begin").click().run()
@@ -98,7 +98,7 @@ def test_the_gallery_begins_a_search_once_and_lets_a_stopped_one_rest(open_page:
     assert not pictures(app)
     Jobs(here()).change(job.id, {"starting"}, "failed", state="failed", error="No space left on device")
     for _ in range(2):
-        app = open_page("gallery", **asked)
+        app = open_page("gallery", **address)
         assert f"The search for neighbours ({job.id}) has failed. No space left on device" in words(app)
     assert Jobs(here()).get(job.id).attempt == 1
     monkeypatch.setitem(LAUNCHERS, "local", Here())
@@ -131,7 +131,7 @@ def test_the_gallery_takes_a_network_that_is_typed_in_never_one_of_the_address(o
     app.checkbox(key="gallery_network_public").check().run()
     app.button(key="gallery_begin").click().run()
     assert not app.exception
-    asked = sorted(job.request["features"].split(":")[0] for job in jobs())
-    assert asked == ["network", "public"]
+    kinds = sorted(job.request["features"].split(":")[0] for job in jobs())
+    assert kinds == ["network", "public"]
     app.text_input(key="gallery_network").set_value("mine.txt").run()
     assert any("got 'mine.txt'" in error.value for error in app.error)

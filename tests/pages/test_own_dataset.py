@@ -38,9 +38,9 @@ def test_a_page_says_of_a_folder_where_the_guarantee_starts(open_page: OpenPage,
         folder.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.zeros((8, 8), np.uint8)).save(folder / f"{number}.png")
     app = open_page("budget", budget_dataset=str(tmp_path / "scans"), budget_method="dp-merf")
-    (told,) = [caption.value for caption in app.caption if "guarantee starts after this split" in caption.value]
-    assert "a file's name decides" in told
-    assert "taken to be public" in told
+    (statement,) = [caption.value for caption in app.caption if "guarantee starts after this split" in caption.value]
+    assert "a file's name decides" in statement
+    assert "taken to be public" in statement
 
 
 @pytest.mark.parametrize("page", ["runs", "train", "gallery"])

@@ -49,28 +49,28 @@ def form_text(app: AppTest) -> str:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_a_link_and_its_form_make_the_same_request(open_page: Callable[..., AppTest], case: dict[str, Any]) -> None:
-    asked = Request.of(dataset="digits", **case)
-    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
+    request = Request.of(dataset="digits", **case)
+    assert form_text(open_page("train", **link(request, "train_"))) == request.text
 
 
 def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
     place = DatasetRef.parse(tmp_path / "digits.npz", "scans", "1,4,4", '["cat", "dog, big"]', 3)
-    asked = Request.of("dp-merf", place, epsilon=5, settings={"training.steps": 20})
-    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
-    run = runs.register(here(), make_plan(asked))
+    request = Request.of("dp-merf", place, epsilon=5, settings={"training.steps": 20})
+    assert form_text(open_page("train", **link(request, "train_"))) == request.text
+    run = runs.register(here(), make_plan(request))
     app = open_page("runs", runs_chosen=f"{run.id} · dp-merf · {place.path}")
     app.button(key=f"runs_{run.id}_clone").click().run()
-    assert form_text(app) == RunStore(here()).get(run.id).plan.request.text == asked.text
+    assert form_text(app) == RunStore(here()).get(run.id).plan.request.text == request.text
 
 
 def test_public_images_fill_what_the_method_takes(open_page: Callable[..., AppTest]) -> None:
     app = open_page("train", train_method="dpdm", train_public="processes")
-    asked = Request.parse(form_text(app))
-    assert asked.settings == {"pretraining.dataset": "processes", "selected.selection.dataset": "processes"}
+    request = Request.parse(form_text(app))
+    assert request.settings == {"pretraining.dataset": "processes", "selected.selection.dataset": "processes"}
     assert any(caption.value == DECLARED_PUBLIC for caption in app.caption)
-    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
+    assert form_text(open_page("train", **link(request, "train_"))) == request.text
     none = open_page("train", train_method="dp-merf", train_public="processes")
     assert "settings" not in form_text(none), "a method that takes none has no such choice"
     assert not any(caption.value == DECLARED_PUBLIC for caption in none.caption)
@@ -80,13 +80,13 @@ def test_the_page_tells_which_public_images_the_records_voted_for(open_page: Cal
     before = [caption.value for caption in open_page("train", train_method="dpdm").caption]
     assert HOW_TO_CHOOSE in before
     run = train_in_process("public-choice", experiment.load("digits"), 5.0, records=30)
-    found = votes_of(here(), datasets.facts("permuted-digits"))
-    assert found is not None
-    assert (found.run, list(found.votes)) == (run.id, ["glyphs", "processes"])
-    assert found.best == "glyphs", "digits are like drawn digits"
+    votes = votes_of(here(), datasets.facts("permuted-digits"))
+    assert votes is not None
+    assert (votes.run, list(votes.votes)) == (run.id, ["glyphs", "processes"])
+    assert votes.best == "glyphs", "digits are like drawn digits"
     assert votes_of(here(), datasets.facts("mnist")) is None
     shown = CliRunner().invoke(commands.app, ["show", run.id, "--json"], catch_exceptions=False).stdout
-    assert json.loads(shown)["public_votes"] == found.words
+    assert json.loads(shown)["public_votes"] == votes.words
     page = open_page("train", train_method="dpdm")
     said = [caption.value for caption in page.caption]
     assert any(f"by run {run.id}" in words and "Choose glyphs, which has most." in words for words in said)
@@ -137,11 +137,11 @@ def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callabl
     assert kept_draft(path) is None, "another browser, in which nothing was changed, does not bring it back"
     after = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
     assert not any("Confirming makes" in text.value for text in after.markdown), "a confirmed draft is forgotten"
-    asked = Request.parse(form_text(app))
-    assert asked.place.declared == propose(path)
+    request = Request.parse(form_text(app))
+    assert request.place.declared == propose(path)
     assert any("position decides" in caption.value for caption in app.caption)
     press(app, "train_dataset_change", str(path))
     assert any("Confirming makes" in text.value for text in app.markdown), "what is declared can be changed in the same grid"
     press(app, "train_dataset_discard", str(path))
     assert not any("Confirming makes" in text.value for text in app.markdown)
-    assert form_text(open_page("train", **link(asked, "train_"))) == asked.text
+    assert form_text(open_page("train", **link(request, "train_"))) == request.text

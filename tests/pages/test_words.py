@@ -36,9 +36,9 @@ def helps(app: AppTest) -> list[str]:
 
 
 def test_every_word_that_a_page_explains_is_known() -> None:
-    asked = set(asked_words())
-    assert {"claim", "bound", "lower bound", "delta", "neighbours", "mark", "ledger"} <= asked
-    assert asked <= {*WORDS, *ALSO}
+    words = set(asked_words())
+    assert {"claim", "bound", "lower bound", "delta", "neighbours", "mark", "ledger"} <= words
+    assert words <= {*WORDS, *ALSO}
 
 
 @pytest.mark.parametrize("page", PAGES)

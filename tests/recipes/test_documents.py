@@ -25,8 +25,8 @@ def recipe_of(**fields: Any) -> Recipe:
 
 def result(name: str, value: float, ceiling: float) -> dict[str, Any]:
     entries = [{"name": measure, "value": value, "epsilon_zero": None, "ceiling": ceiling} for measure in MEASURES]
-    told = {"method": "class-moments", "claim": {"epsilon": "inf"}, "bound": {"epsilon": 0.999, "delta": 1e-6}, "seconds": 7, "seed": 0}
-    return {"name": name, **told, "run": "abcd2345", "evaluation": {"results": entries}}
+    fields = {"method": "class-moments", "claim": {"epsilon": "inf"}, "bound": {"epsilon": 0.999, "delta": 1e-6}, "seconds": 7, "seed": 0}
+    return {"name": name, **fields, "run": "abcd2345", "evaluation": {"results": entries}}
 
 
 RESULTS = [result("mnist", HERE["mnist"], 0.99), result("fashion-mnist", HERE["fashion-mnist"], 0.89)]

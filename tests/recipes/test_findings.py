@@ -27,12 +27,12 @@ def said(higher: str | tuple[str, ...], lower: str | tuple[str, ...]) -> Directi
     return Direction(says="one is higher", source="Table 1", measure="score", **names)
 
 
-def found(measured: Sequence[Mapping[str, Any]], *directions: Direction) -> list[Finding]:
+def compared(measured: Sequence[Mapping[str, Any]], *directions: Direction) -> list[Finding]:
     return findings(Comparison(question="Which?", directions=directions), measured)
 
 
 def test_two_lines_are_the_paired_t_test() -> None:
-    (finding,) = found(results(a=A, b=B), said("a", "b"))
+    (finding,) = compared(results(a=A, b=B), said("a", "b"))
     interval = ttest_rel(A, B).confidence_interval(0.95)
     assert finding.difference == pytest.approx(0.7 / 3)
     assert finding.interval == pytest.approx((interval.low, interval.high))
@@ -42,7 +42,7 @@ def test_two_lines_are_the_paired_t_test() -> None:
 
 
 def test_a_direction_read_the_other_way_disagrees_and_noise_cannot_tell() -> None:
-    turned, noise = found(results(a=A, b=B), said("b", "a"))[0], found(results(a=A, b=(0.6, 0.9, 0.6)), said("a", "b"))[0]
+    turned, noise = compared(results(a=A, b=B), said("b", "a"))[0], compared(results(a=A, b=(0.6, 0.9, 0.6)), said("a", "b"))[0]
     assert (turned.verdict, turned.difference) == ("disagrees", pytest.approx(-0.7 / 3))
     assert noise.verdict == "can't tell"
 
@@ -59,7 +59,7 @@ def test_the_deviation_is_that_of_least_squares_on_lines_and_seeds() -> None:
 
 def test_means_of_several_lines_are_compared_and_differences_share_the_level() -> None:
     measured = results(a=A, b=B, c=C)
-    both, _ = found(measured, said("a", ("b", "c")), said("b", "c"))
+    both, _ = compared(measured, said("a", ("b", "c")), said("b", "c"))
     deviation, _ = residual_deviation({name: dict(enumerate(row)) for name, row in (("a", A), ("b", B), ("c", C))}, [0, 1, 2])
     error = deviation * (1.5 / 3) ** 0.5
     assert both.difference == pytest.approx(np.mean(A) - np.mean([B, C]))
@@ -69,23 +69,23 @@ def test_means_of_several_lines_are_compared_and_differences_share_the_level() -
 
 
 def test_what_a_seed_does_to_all_lines_does_not_count() -> None:
-    plain = found(results(a=A, b=B), said("a", "b"))[0]
-    moved = found(results(a=np.add(A, (0.0, 5.0, -3.0)).tolist(), b=np.add(B, (0.0, 5.0, -3.0)).tolist()), said("a", "b"))[0]
+    plain = compared(results(a=A, b=B), said("a", "b"))[0]
+    moved = compared(results(a=np.add(A, (0.0, 5.0, -3.0)).tolist(), b=np.add(B, (0.0, 5.0, -3.0)).tolist()), said("a", "b"))[0]
     assert moved.interval == pytest.approx(plain.interval)
 
 
 def test_seeds_that_a_line_lacks_are_left_out_and_one_seed_shows_nothing() -> None:
     partly = [*results(a=A, b=B[:2]), result("b", 2, None), result("a", 3, "inf")]
-    (finding,) = found(partly, said("a", "b"))
+    (finding,) = compared(partly, said("a", "b"))
     assert (finding.seeds, finding.difference) == (2, pytest.approx(0.225))
-    (nothing,) = found(results(a=A, b=B[:1]), said("a", "b"))
+    (nothing,) = compared(results(a=A, b=B[:1]), said("a", "b"))
     assert (nothing.verdict, nothing.interval, nothing.smallest) == ("not measured", None, None)
     assert (nothing.seeds, nothing.difference) == (1, pytest.approx(A[0] - B[0]))
-    assert found([], said("a", "b"))[0].seeds == 0
+    assert compared([], said("a", "b"))[0].seeds == 0
 
 
 def test_lines_that_no_direction_names_are_not_pooled() -> None:
-    assert found(results(a=A, b=B, c=C), said("a", "b")) == found(results(a=A, b=B), said("a", "b"))
+    assert compared(results(a=A, b=B, c=C), said("a", "b")) == compared(results(a=A, b=B), said("a", "b"))
 
 
 def test_lines_compared_in_another_measure_alone_are_not_pooled() -> None:

@@ -87,8 +87,8 @@ def test_a_comparison_is_run_seed_by_seed_without_what_is_known(monkeypatch: pyt
     monkeypatch.setattr(reproducing, "_make", made)
     monkeypatch.setattr(reproducing, "check", lambda *_: None)
     recipe = load_recipe("comparisons/dp-promise-phase-one")
-    found = [(row["name"], row["seed"]) for row in reproducing.reproduce(recipe, here(), known={("without phase I", 0)})]
+    completed = [(row["name"], row["seed"]) for row in reproducing.reproduce(recipe, here(), known={("without phase I", 0)})]
     both = ("with phase I", "without phase I")
-    assert found == [("with phase I", 0), *((name, seed) for seed in (1, 2) for name in both)]
+    assert completed == [("with phase I", 0), *((name, seed) for seed in (1, 2) for name in both)]
     plain = recipe.model_copy(update={"comparison": None})
     assert [row["seed"] for row in reproducing.reproduce(plain, here())] == [0, 1, 2, 0, 1, 2]

@@ -43,8 +43,8 @@ def recipe() -> Recipe:
 def test_pieces_are_put_together_by_line_and_seed_in_the_recipe_s_order(recipe: Recipe) -> None:
     first = [result("without phase I", 1, (1.0, 0.5)), result("with phase I", 2, (2.0, 0.5))]
     second = [result("without phase I", 1, (9.0, 0.9)), result("with phase I", 0, (3.0, 0.5))]
-    found = pieces.merged_results(recipe, first, second)
-    keys = [(row["name"], row["seed"], row["evaluation"]["results"][0]["value"]) for row in found]
+    merged = pieces.merged_results(recipe, first, second)
+    keys = [(row["name"], row["seed"], row["evaluation"]["results"][0]["value"]) for row in merged]
     assert keys == [("with phase I", 0, 3.0), ("with phase I", 2, 2.0), ("without phase I", 1, 1.0)]
 
 
@@ -60,8 +60,8 @@ def test_results_are_kept_small_and_read_as_any_recipe_s(recipe: Recipe, tmp_pat
 def test_a_seed_that_the_recipe_no_longer_asks_for_is_not_kept(recipe: Recipe, tmp_path: Path) -> None:
     file = pieces.write(recipe, whole(), tmp_path / "found.json")
     fewer = recipe.model_copy(update={"runs": tuple(line.model_copy(update={"seeds": (0, 1)}) for line in recipe.runs)})
-    found = pieces.merged_results(fewer, pieces.results_of(fewer, file))
-    assert [row["seed"] for row in found] == [0, 1, 0, 1]
+    merged = pieces.merged_results(fewer, pieces.results_of(fewer, file))
+    assert [row["seed"] for row in merged] == [0, 1, 0, 1]
 
 
 def test_what_another_line_found_or_what_is_not_whole_is_not_kept(recipe: Recipe, tmp_path: Path) -> None:
@@ -123,15 +123,15 @@ def test_a_picture_has_a_point_a_line_with_its_spread(tmp_path: Path) -> None:
     picture = Picture(across=MEASURES[0], up=MEASURES[1])
     rows = [result("p3dm, 5", seed, (value, 0.5 + seed / 10)) for seed, value in enumerate((14.0, 15.0, 16.0))]
     rows += [result("p3dm, 10", 0, (3.0, 0.25)), result("p3dm, 10", 1, (9.0, None)), result("dpdm, 10", 2, (4.0, 1.0))]
-    found = comparison_picture.series(picture, rows)
-    assert list(found) == ["p3dm", "dpdm"]
-    assert found["p3dm"] == [("5", 15.0, pytest.approx(0.6), 1.0, pytest.approx(0.1)), ("10", 3.0, 0.25, 0.0, 0.0)]
+    series = comparison_picture.series(picture, rows)
+    assert list(series) == ["p3dm", "dpdm"]
+    assert series["p3dm"] == [("5", 15.0, pytest.approx(0.6), 1.0, pytest.approx(0.1)), ("10", 3.0, 0.25, 0.0, 0.0)]
     comparison_picture.draw(picture, rows, tmp_path / "found.png", "costs $5 and $")
     assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_points_that_lie_together_share_a_label() -> None:
     places = [("5", 0.0, 0.0), ("10", 1.0, 1.0), ("5", 0.04, 0.04), ("15", 0.04, 0.0), ("far", 0.08, 0.0)]
-    found = comparison_picture.labels([comparison_picture.Point(label, across, up, 0.0, 0.0) for label, across, up in places])
-    assert found == {(0.0, 0.0): "5, 15", (1.0, 1.0): "10", (0.08, 0.0): "far"}
+    labels = comparison_picture.labels([comparison_picture.Point(label, across, up, 0.0, 0.0) for label, across, up in places])
+    assert labels == {(0.0, 0.0): "5, 15", (1.0, 1.0): "10", (0.08, 0.0): "far"}
     assert comparison_picture.labels([]) == {}

@@ -36,19 +36,19 @@ def small_table(monkeypatch: pytest.MonkeyPatch, workbench_home: object) -> None
 
 def test_lines_ask_one_run_for_what_it_shows_and_for_what_is_left_without_some() -> None:
     removals = [{"asks": "removal", "kept": kept, "draws": 20} for kept in ("without the most exposed", "without as many at random")]
-    asked = recipe(None, LEAKAGE, LEAKAGE | {"samples": 10}, LEAKAGE | {"release": 25}, *removals)
-    found = list(reproduce(asked, here()))
-    assert len({result["run"] for result in found}) == 1
-    values = [{entry["name"]: entry["value"] for entry in result["evaluation"]["results"]} for result in found]
+    probing = recipe(None, LEAKAGE, LEAKAGE | {"samples": 10}, LEAKAGE | {"release": 25}, *removals)
+    results = list(reproduce(probing, here()))
+    assert len({result["run"] for result in results}) == 1
+    values = [{entry["name"]: entry["value"] for entry in result["evaluation"]["results"]} for result in results]
     for name in TOLD:
         assert values[2][name] == pytest.approx(values[1][name] + 1)
         assert values[3][name] < values[1][name]
     assert values[1][TOLD[0]] < values[1][TOLD[1]]
     assert len({value["two_way_marginals"] for value in (values[0], *values[4:])}) == 3
-    assert all(not entry["releasable"] for result in found[1:] for entry in result["evaluation"]["results"])
-    assert {result["bound"]["epsilon"] for result in found[4:]} == {"inf"}
-    assert "Outside any bound" in found[4]["bound"]["reason"]
-    assert Recipe.model_validate(asked.model_dump(mode="json", exclude_defaults=True)) == asked, "as results keep it"
+    assert all(not entry["releasable"] for result in results[1:] for entry in result["evaluation"]["results"])
+    assert {result["bound"]["epsilon"] for result in results[4:]} == {"inf"}
+    assert "Outside any bound" in results[4]["bound"]["reason"]
+    assert Recipe.model_validate(probing.model_dump(mode="json", exclude_defaults=True)) == probing, "as results keep it"
 
 
 def test_a_probe_has_measures_of_its_own_and_refuses_others() -> None:

@@ -137,10 +137,10 @@ def test_a_legend_lies_within_the_picture_and_leaves_the_axes_their_height(label
         axes.plot([0, 1], label=label)
     add_legend(figure, labels)
     figure.draw_without_rendering()
-    found, page = figure.legends[0].get_window_extent(), figure.bbox
-    assert page.x0 <= found.x0 < found.x1 <= page.x1
-    assert page.y0 <= found.y0
-    assert found.y1 < axes.get_window_extent().y0
+    legend, page = figure.legends[0].get_window_extent(), figure.bbox
+    assert page.x0 <= legend.x0 < legend.x1 <= page.x1
+    assert page.y0 <= legend.y0
+    assert legend.y1 < axes.get_window_extent().y0
     assert axes.get_window_extent().height > 2.5 * 150
 
 

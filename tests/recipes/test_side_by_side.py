@@ -43,11 +43,11 @@ def test_lines_stand_by_method_and_bound_above_real_and_simple_rows() -> None:
 
 def test_the_largest_class_stands_beneath_accuracies() -> None:
     entry = {"name": "accuracy_logistic_regression", "value": 0.58, "ceiling": 0.9, "epsilon_zero": 0.5, "largest_class": 0.6}
-    told = {"name": "a", "method": "aim", "bound": {"epsilon": 1.0}}
+    line = {"name": "a", "method": "aim", "bound": {"epsilon": 1.0}}
     both = [entry, {"name": ERROR, "value": 0.05}]
-    rows = {row["line"]: row for row in side_by_side([told | {"evaluation": {"results": both}}])}
+    rows = {row["line"]: row for row in side_by_side([line | {"evaluation": {"results": both}}])}
     assert rows[LARGEST] == {"line": LARGEST, "bound": "none", entry["name"]: "0.600 (private)", ERROR: "-"}
-    assert LARGEST not in [row["line"] for row in side_by_side([told | {"evaluation": {"results": both[1:]}}])]
+    assert LARGEST not in [row["line"] for row in side_by_side([line | {"evaluation": {"results": both[1:]}}])]
 
 
 def test_runs_of_a_table_are_compared_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,10 +76,10 @@ def test_runs_of_a_table_are_compared_by_the_command(capsys: pytest.CaptureFixtu
         main(["evaluate", ids[0], "--num", "100", "--ways", "4", "--json"])
     assert ended.value.code == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)["results"]] == ["four_way_marginals"]
-    found = [RunStore(workspace).get(run) for run in ids]
-    other = found[1].model_copy(update={"plan": found[1].plan.model_copy(update={"facts": load("patients").facts})})
+    stored = [RunStore(workspace).get(run) for run in ids]
+    other = stored[1].model_copy(update={"plan": stored[1].plan.model_copy(update={"facts": load("patients").facts})})
     with pytest.raises(WorkbenchError, match="Expected runs of one table"):
-        results_of_runs(workspace, [found[0], other])
+        results_of_runs(workspace, [stored[0], other])
 
 
 def test_a_recipe_s_results_are_compared_from_their_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,13 +28,13 @@ def test_draws_follow_the_density() -> None:
     edges, draw = np.array([0.0, 1.0, 2.0, 3.0]), np.random.default_rng(0)
     shares = np.array([5.0, 3.0, 1.0]) / 9  # of density (6 - 2 x) / 9
     ranges = draw.choice(3, 90_000, p=shares)
-    found = Density.of(shares, edges).draw(ranges, draw)
-    assert np.array_equal(np.floor(found), ranges)
-    middle = found[ranges == 1] - 1
+    numbers = Density.of(shares, edges).draw(ranges, draw)
+    assert np.array_equal(np.floor(numbers), ranges)
+    middle = numbers[ranges == 1] - 1
     assert middle.mean() == pytest.approx(4 / 9, abs=4 * 0.29 / len(middle) ** 0.5)
     assert abs(middle.mean() - 0.5) > 0.04
 
 
 def test_a_range_without_numbers_can_still_be_drawn_from() -> None:
-    found = Density.of(np.zeros(2), np.array([0.0, 1.0, 2.0])).draw(np.array([1] * 100), np.random.default_rng(0))
-    assert ((found >= 1) & (found < 2)).all()
+    numbers = Density.of(np.zeros(2), np.array([0.0, 1.0, 2.0])).draw(np.array([1] * 100), np.random.default_rng(0))
+    assert ((numbers >= 1) & (numbers < 2)).all()

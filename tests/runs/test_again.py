@@ -38,12 +38,12 @@ def test_a_run_of_a_moment_ago_counts_before_its_account_is_open(digits: Dataset
     plan = planned(digits)
     assert repetition(here(), plan, digits) is None
     first = queued(digits, plan)
-    found = repetition(here(), planned(digits), digits)
-    assert found is not None
+    repeat = repetition(here(), planned(digits), digits)
+    assert repeat is not None
     both = gdp_epsilon(math.sqrt(2) * MU, 1e-5)
-    assert found.run.id == first.id
-    assert f"Another one spends {plan.bound.epsilon:.4g} more" in found.question
-    assert f"the account of 'digits' would stand at epsilon {both:.4g}" in found.question
+    assert repeat.run.id == first.id
+    assert f"Another one spends {plan.bound.epsilon:.4g} more" in repeat.question
+    assert f"the account of 'digits' would stand at epsilon {both:.4g}" in repeat.question
     assert plan.bound.epsilon < both < 2 * plan.bound.epsilon
     queued(digits, planned(digits, 2 * MU))  # another plan on the same account
     three = account_with(here(), plan, digits.fingerprint(here().key))
@@ -79,9 +79,9 @@ def test_a_stopped_run_that_has_spent_is_to_be_resumed_and_counts_once(digits: D
     ledger.open_run(run.id, run.fingerprint, "digits", plan.method, plan.stages, plan.delta)
     ledger.charge(run.id, plan.stages[0].name, 1)
     RunStore(here()).change(run.id, {"queued"}, "lost", state="lost", epsilon_spent=plan.bound.epsilon)
-    found = repetition(here(), plan, digits)
-    assert found is not None
-    assert "Resuming it spends only what is left." in found.question
+    repeat = repetition(here(), plan, digits)
+    assert repeat is not None
+    assert "Resuming it spends only what is left." in repeat.question
     total = account_with(here(), plan, digits.fingerprint(here().key))
     assert total.epsilon == pytest.approx(gdp_epsilon(math.sqrt(2) * MU, 1e-5), rel=1e-6)
 

@@ -51,16 +51,16 @@ def packed(quick_plan: PlanMaker, train_here: Make, tmp_path: Path) -> tuple[Run
 def test_it_arrives_whole_and_is_charged_there(packed: tuple[Run, Path], other: Workspace) -> None:
     run, path = packed
     (restored,) = restore_runs(other, path)
-    found = RunStore(other).get(run.id)
+    arrived = RunStore(other).get(run.id)
     assert restored.records_found
-    assert found.fingerprint != run.fingerprint, "each home has its own key"
+    assert arrived.fingerprint != run.fingerprint, "each home has its own key"
     same = {"fingerprint", "process", "heartbeat"}
-    assert found.model_dump(exclude=same) == run.model_dump(exclude=same)
-    assert found.may_be_released
+    assert arrived.model_dump(exclude=same) == run.model_dump(exclude=same)
+    assert arrived.may_be_released
     mine, there = (Ledger(home.ledger) for home in (here(), other))
     assert there.epsilon_spent(run.id, run.delta) == mine.epsilon_spent(run.id, run.delta)
     assert mine.epsilon_spent(run.id, run.delta).epsilon == run.bound.epsilon, "and it stays spent where it came from"
-    assert paid_stages(found, there)
+    assert paid_stages(arrived, there)
     assert Verdicts(other.verdicts).of(run.id) == Verdicts(here().verdicts).of(run.id)
     assert RunFolder(other, run.id).model.read_bytes() == RunFolder(here(), run.id).model.read_bytes()
     assert sample_set(other, run.id).kept_records() is not None

@@ -76,17 +76,17 @@ def test_what_an_audit_measures_is_the_third_number_of_an_equal_plan(method: str
     )
     assert audit_of(here(), plan) is None
     shares: list[float] = []
-    found = audit_run(here(), run.id, shares.append)
+    audit = audit_run(here(), run.id, shares.append)
     assert shares == sorted(shares)
-    assert WAYS[method] in found.score
-    assert 0 <= found.num_correct <= 20
-    assert found.epsilon <= found.ceiling == pytest.approx(1.8, abs=0.1)
-    assert not found.is_alarm
-    assert found.seeded is (method == "dp-merf")
-    assert audit_of(here(), plan) == found == audit_run(here(), run.id)
+    assert WAYS[method] in audit.score
+    assert 0 <= audit.num_correct <= 20
+    assert audit.epsilon <= audit.ceiling == pytest.approx(1.8, abs=0.1)
+    assert not audit.is_alarm
+    assert audit.seeded is (method == "dp-merf")
+    assert audit_of(here(), plan) == audit == audit_run(here(), run.id)
     assert audit_of(here(), plan.model_copy(update={"delta": 1e-7})) is None
-    assert found.value.status == "measured"
-    assert found.value.source == f"audit of run {run.id}"
+    assert audit.value.status == "measured"
+    assert audit.value.source == f"audit of run {run.id}"
 
 
 @pytest.fixture
@@ -142,8 +142,8 @@ def test_the_pages_and_the_table_of_claims_tell_it(plan_at_1: Plan, train_here: 
 
     run = train_here(plan_at_1, audit=DESIGN)
     assert axis_epsilon(run, "audit") == "no audit of an equal plan has been run"
-    found = audit_run(here(), run.id)
-    assert axis_epsilon(run, "audit") == found.epsilon
+    audit = audit_run(here(), run.id)
+    assert axis_epsilon(run, "audit") == audit.epsilon
 
     def card(run_id: str) -> None:
         from workbench.runs.store import RunStore
@@ -154,7 +154,7 @@ def test_the_pages_and_the_table_of_claims_tell_it(plan_at_1: Plan, train_here: 
 
     page = AppTest.from_function(card, args=(run.id,), default_timeout=30).run()
     assert not page.exception
-    assert [metric.value for metric in page.metric if metric.label == "Epsilon"][2].startswith(f"{found.epsilon:.3g}"[:3])
+    assert [metric.value for metric in page.metric if metric.label == "Epsilon"][2].startswith(f"{audit.epsilon:.3g}"[:3])
     assert "ALARM" in page.error[0].value
     assert any(f"run {run.id}" in caption.value for caption in page.caption)
     rows = {row.method: row for row in claims_table() if row.method == "dp-merf"}
@@ -171,12 +171,12 @@ def test_an_attack_on_membership_is_a_job_that_keeps_what_it_found(
     tasks.begin(here(), "membership", run.id, {"score": "pia"})
     path = memberships.kept_file(here(), run.id, "pia", 0)
     assert path.exists()
-    found = memberships.membership_run(here(), run.id, "pia")
-    assert (found.num_members, found.num_nonmembers, found.releasable) == (60, 60, False)
-    assert 0.3 < found.auc < 0.7, "four steps teach nothing by heart"
+    attack = memberships.membership_run(here(), run.id, "pia")
+    assert (attack.num_members, attack.num_nonmembers, attack.releasable) == (60, 60, False)
+    assert 0.3 < attack.auc < 0.7, "four steps teach nothing by heart"
     (kept,) = memberships.kept_scores(here(), run.id)
     assert (kept.score, len(set(kept.training)), len(set(kept.held_out))) == ("pia", 60, 60)
-    assert found.auc == pytest.approx(np.mean([kept.of("training", record)[1] for record in kept.training]))  # type: ignore[index]
+    assert attack.auc == pytest.approx(np.mean([kept.of("training", record)[1] for record in kept.training]))  # type: ignore[index]
     denoiser = run.plan.build().denoiser(load_state(here(), run, seed=0))  # type: ignore[attr-defined]
     again = SCORES["pia"](denoiser, load("digits").held_out.take(kept.held_out), 0, ignore_progress)
     assert kept.held_out_scores == pytest.approx(again), "each score is of the record at its place"

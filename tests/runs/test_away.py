@@ -134,9 +134,9 @@ def test_an_orphan_neither_writes_nor_goes_uncounted(sent: Make, line: Line, mon
 def test_a_job_that_waited_long_in_the_line_of_its_engine_is_taken_on(sent: Make, line: Line) -> None:
     run = sent("nonprivate")
     order = RunFolder(here(), run.id).path / "away" / "order.json"
-    told = json.loads(order.read_text())
-    told["job"] |= dict.fromkeys(("created", "started", "heartbeat"), told["job"]["created"] - 100000.0)
-    order.write_text(json.dumps(told))
+    document = json.loads(order.read_text())
+    document["job"] |= dict.fromkeys(("created", "started", "heartbeat"), document["job"]["created"] - 100000.0)
+    order.write_text(json.dumps(document))
     assert line.do() == 0
     assert now(run).state == "done"
 
@@ -252,9 +252,9 @@ def test_a_signal_without_a_word_of_the_owner_ends_nothing(sent: Make, line: Lin
 def test_records_that_are_others_where_they_arrive_are_refused(sent: Make, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     run = sent("nonprivate")
     order = RunFolder(here(), run.id).path / "away" / "order.json"
-    told = json.loads(order.read_text())
-    told["run"]["fingerprint"] = "0" * 64
-    order.write_text(json.dumps(told))
+    document = json.loads(order.read_text())
+    document["run"]["fingerprint"] = "0" * 64
+    order.write_text(json.dumps(document))
     assert line.do() == 1
     assert now(run).state == "failed"
     assert "are no longer those that run" in (now(run).error or "")

@@ -44,9 +44,9 @@ def workbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(arguments)
-        found = capsys.readouterr()
-        assert ended.value.code == 0, found.err
-        return found.out, found.err
+        printed = capsys.readouterr()
+        assert ended.value.code == 0, printed.err
+        return printed.out, printed.err
 
     return call
 
@@ -63,19 +63,19 @@ def test_shapes_that_come_out_as_coloured_digits_are_said_to_be_the_prior(workbe
     run = json.loads(out.splitlines()[-1])["run"]
     sheet, release = tmp_path / "sheet.png", tmp_path / "run.zip"
     shown, said = workbench("sample", run, "--num", "150", "--sheet", str(sheet), "--out", str(tmp_path / "s.npz"), "--json")
-    found = json.loads(shown)["cautions"]
-    assert [PRIOR_WORDS in sentence for sentence in found] == [False, True]
-    assert found[0] == EQUAL_SHARES
-    assert all(sentence in said for sentence in found)
+    cautions = json.loads(shown)["cautions"]
+    assert [PRIOR_WORDS in sentence for sentence in cautions] == [False, True]
+    assert cautions[0] == EQUAL_SHARES
+    assert all(sentence in said for sentence in cautions)
     picture = Image.open(sheet)
-    assert picture.text["cautions"] == " ".join(found)  # type: ignore[attr-defined]
-    assert read_notes(tmp_path / "s.npz")["cautions"] == found
+    assert picture.text["cautions"] == " ".join(cautions)  # type: ignore[attr-defined]
+    assert read_notes(tmp_path / "s.npz")["cautions"] == cautions
     _, said = workbench("evaluate", run, "--num", "150", "--metric", "inception_score")
     assert PRIOR_WORDS in said
     workbench("export", run, str(release))
     with zipfile.ZipFile(release) as archive:
         (tmp_path / "left.npz").write_bytes(archive.read("samples/default.npz"))
-    assert read_notes(tmp_path / "left.npz")["cautions"] == found
+    assert read_notes(tmp_path / "left.npz")["cautions"] == cautions
     workbench("verify", str(release))
 
 
@@ -106,10 +106,10 @@ def test_by_default_cluster_moments_release_no_more_numbers_than_noise_leaves(wo
     np.savez(tmp_path / "shapes.npz", **folder_of_arrays(coloured_shapes(360)))  # type: ignore[arg-type]
     out, said = workbench("train", "cluster-moments", "--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "5", "--wait")
     assert "frequencies 3 in place of 14" in said
-    found = sample_set(here(), json.loads(out.splitlines()[-1])["run"])
-    found.records(20)
-    found.note_cautions()
-    share, _, _ = kept_noise(found.folder)
+    samples = sample_set(here(), json.loads(out.splitlines()[-1])["run"])
+    samples.records(20)
+    samples.note_cautions()
+    share, _, _ = kept_noise(samples.folder)
     assert share is not None
     assert share < 0.75
 
@@ -197,24 +197,24 @@ def test_dp_mepf_s_samples_of_400_pictures_of_any_colour_are_said_to_show_no_cla
 
 def test_a_plan_for_few_images_of_ones_own_tells_of_the_method_that_suits_them_better(workbench: Command, tmp_path: Path) -> None:
     np.savez(tmp_path / "shapes.npz", **folder_of_arrays(coloured_shapes(360)))  # type: ignore[arg-type]
-    asked = ("--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "1")
-    first, proposed = (workbench("plan", method, *asked)[0] for method in ("cluster-moments", "private-classifier"))
+    options = ("--dataset", str(tmp_path / "shapes.npz"), "--epsilon", "1")
+    first, proposed = (workbench("plan", method, *options)[0] for method in ("cluster-moments", "private-classifier"))
     assert ["Proposed for these images" in shown for shown in (first, proposed)] == [True, False]
     assert "Proposed for these images: private-classifier. 300 records of 3 x 16 x 16" in " ".join(first.split())
 
 
 def test_few_samples_are_said_to_be_few_and_more_are_compared_once(shapes: Path, train_shapes: Callable[..., Run]) -> None:
     run = train_shapes(shapes)
-    found = sample_set(here(), run.id)
-    found.records(20)
-    assert "Too few samples to tell whether they only look like public images of glyphs" in found.cautions[-1]
-    found.records(120)
-    kept = json.loads((found.folder / FILE).read_text())
+    samples = sample_set(here(), run.id)
+    samples.records(20)
+    assert "Too few samples to tell whether they only look like public images of glyphs" in samples.cautions[-1]
+    samples.records(120)
+    kept = json.loads((samples.folder / FILE).read_text())
     assert (kept["compared"], kept["cosine"] > 0.9) == (120, True)
-    (found.folder / FILE).unlink()
-    assert "Not compared yet with public images of glyphs" in found.cautions[-1]
-    found.note_cautions()
-    assert json.loads((found.folder / FILE).read_text()) == pytest.approx(kept, abs=0.1)
+    (samples.folder / FILE).unlink()
+    assert "Not compared yet with public images of glyphs" in samples.cautions[-1]
+    samples.note_cautions()
+    assert json.loads((samples.folder / FILE).read_text()) == pytest.approx(kept, abs=0.1)
 
 
 def test_shapes_of_any_colour_that_look_like_the_prior_are_said_to(tmp_path: Path, train_shapes: Callable[..., Run]) -> None:
@@ -225,9 +225,9 @@ def test_shapes_of_any_colour_that_look_like_the_prior_are_said_to(tmp_path: Pat
     np.savez(tmp_path / "shapes.npz", **folder_of_arrays(drawn))  # type: ignore[arg-type]
     run = train_shapes(tmp_path / "shapes.npz")
     assert (run.plan.num_records, run.plan.facts.shape) == (400, (3, 16, 16))
-    found = sample_set(here(), run.id)
-    found.records(120)
-    assert PRIOR_WORDS in found.cautions[-1]
+    samples = sample_set(here(), run.id)
+    samples.records(120)
+    assert PRIOR_WORDS in samples.cautions[-1]
 
 
 def test_one_class_alone_has_no_shares_and_a_prior_that_was_left_is_not_named(shapes: Path, train_shapes: Callable[..., Run]) -> None:
@@ -260,9 +260,9 @@ def test_rows_of_an_uneven_table_come_as_released_or_in_equal_shares_and_that_is
 
 @pytest.mark.parametrize(("method", "said"), [("private-evolution", "only chose among public images of glyphs"), ("dp-merf", "")])
 def test_what_the_records_only_chose_is_said_before_anything_is_drawn(method: str, said: str, quick_plan: Callable[..., Plan]) -> None:
-    found = " ".join(of_preview(quick_plan(method)))
-    assert said in found
-    assert ("Not compared yet" in found) == bool(said)
+    cautions = " ".join(of_preview(quick_plan(method)))
+    assert said in cautions
+    assert ("Not compared yet" in cautions) == bool(said)
 
 
 def test_a_method_that_draws_its_own_labels_says_nothing_of_shares() -> None:
@@ -290,8 +290,8 @@ def train_shapes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
 
         plan = experiment.make_plan(Request.of("prior-moments", place, epsilon=3.0, settings={"records": 1000}), loaded.facts)
         run = runs.launch(here(), plan, loaded=loaded)
-        found = RunStore(here()).get(run.id)
-        assert found.state == "done", found.error
-        return found
+        trained = RunStore(here()).get(run.id)
+        assert trained.state == "done", trained.error
+        return trained
 
     return train

@@ -149,16 +149,16 @@ def test_noise_that_was_drawn_before_a_checkpoint_had_the_size_is_drawn_over_sum
     free = 2
     assert work_again(run.id).state == "done"
     assert len(sizes) > 1
-    assert {frozenset(found) for found in sizes.values()} == {frozenset({4})}
+    assert {frozenset(used) for used in sizes.values()} == {frozenset({4})}
     assert {again for _, again in counts(run.id).values()} == {0}
 
 
 def test_of_several_processes_the_first_decides_the_size(turns: Plan, queue: Make) -> None:
     folder = RunFolder(here(), queue(turns).id)
     with ThreadPoolExecutor(8) as threads:
-        found = set(threads.map(lambda size: folder.keep_size("one: draws/of it", size), range(1, 33)))
-    assert len(found) == 1
-    assert folder.keep_size("one: draws/of it", 64) in found
+        sizes = set(threads.map(lambda size: folder.keep_size("one: draws/of it", size), range(1, 33)))
+    assert len(sizes) == 1
+    assert folder.keep_size("one: draws/of it", 64) in sizes
     assert folder.keep_size("another", 64) == 64
     assert sorted(path.name for path in folder.sizes.iterdir()) == ["another", "one%3A%20draws%2Fof%20it"]
 
@@ -215,12 +215,12 @@ def test_clean_takes_what_a_crash_left_of_the_key_and_nothing_that_a_run_goes_on
     left = [beside(checkpoint, ending) for ending in (WRITTEN, ERASING)]
     for path in left:
         path.write_bytes(b"key")
-    found = housekeeping.removable(here())
-    assert [one.path for one in found] == left
+    leftovers = housekeeping.removable(here())
+    assert [one.path for one in leftovers] == left
     blocks = [path.with_name(f"{path.name} blocks") for path in left]
     for path, block in zip(left, blocks, strict=True):
         block.hardlink_to(path)
-    assert housekeeping.clean(here(), found) == 6
+    assert housekeeping.clean(here(), leftovers) == 6
     assert [block.read_bytes() for block in blocks] == [bytes(3), bytes(3)], "overwritten"
     assert {path.name for path in checkpoint.parent.glob("*.pt*")} >= {"checkpoint.pt", "checkpoint.pt.previous"}
     RunStore(here()).change(run.id, {"lost"}, "ended", state="done")

@@ -64,9 +64,9 @@ def until_running(task: str) -> Job:
     """The job of the task, once it is at work."""
     deadline = time.monotonic() + PATIENCE
     while True:
-        found = [job for job in Jobs(here()).all() if job.task == task and job.state == "running"]
-        if found:
-            return found[0]
+        running = [job for job in Jobs(here()).all() if job.task == task and job.state == "running"]
+        if running:
+            return running[0]
         assert time.monotonic() < deadline, f"no {task} at work"
         time.sleep(0.05)
 

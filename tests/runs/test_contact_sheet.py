@@ -10,7 +10,7 @@ from support.tables import unnamed_columns
 from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.records import ImageKind, Records
-from workbench.runs.contact_sheet import FRAME, PRIVATE, RED, contact_sheet, sentence_picture
+from workbench.runs.contact_sheet import FRAME, PRIVATE, RED, contact_sheet, number_shown, sentence_picture
 
 FACTS = DatasetFacts(name="own", kind=ImageKind(size=(1, 64, 64)), num_records=40, classes=("a", "b", "c"))
 
@@ -33,6 +33,16 @@ def test_a_class_a_row_in_order_and_white_where_there_are_no_more() -> None:
     assert centres[:, :3].tolist() == [[11, 255, 255], [10, 12, 255]], "of the classes that there are: a, then c"
     assert notes == {"mark": "releasable", "classes, a row each": "a, c"}
     assert (pixels[131:] < 128).any(), "their names stand below"
+    assert number_shown(shades([2, 0, 2], 10), FACTS) == 3
+
+
+def test_the_number_that_it_shows_is_ten_of_a_class_at_most() -> None:
+    labels = [0] * 12 + [1] * 3
+    pixels, _ = opened(contact_sheet(shades(labels, 10), FACTS, releasable=True))
+    centres = pixels[32:130:65, 32::65, 0]
+    assert number_shown(shades(labels, 10), FACTS) == int((centres < 255).sum()) == 13
+    without = Records(np.zeros((120, 1, 64, 64), np.uint8), None)
+    assert number_shown(without, FACTS) == 100
 
 
 def test_names_of_classes_are_written_in_their_own_letters() -> None:

@@ -77,9 +77,9 @@ def test_a_whole_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = finished.evaluate_run(here(), run.id, 40, metrics=cheap)
     assert [result["name"] for result in evaluation["results"]] == cheap
     assert all(np.isfinite(float(result["value"])) for result in evaluation["results"])
-    found = finished.neighbours_run(here(), run.id, "pixels", k=3, num_samples=40)
-    assert found.indices.shape == (40, 3)
-    assert (np.diff(found.distances, axis=1) >= 0).all()
+    neighbours = finished.neighbours_run(here(), run.id, "pixels", k=3, num_samples=40)
+    assert neighbours.indices.shape == (40, 3)
+    assert (np.diff(neighbours.distances, axis=1) >= 0).all()
 
 
 CHEAP = ("accuracy_logistic_regression", "nearer_to_training")

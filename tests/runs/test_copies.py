@@ -43,19 +43,19 @@ def test_planted_copies_are_told(imported: str, monkeypatch: pytest.MonkeyPatch,
     assert ended.value.code == 0
     printed = capsys.readouterr()
     assert "outside the privacy guarantee" in printed.err
-    found = json.loads(printed.out)
-    assert {row["record"]: row["samples"] for row in found["extracted"]} == dict.fromkeys(range(PLANTED), TIMES)
-    assert found["duplicates"]["among_samples"]["samples"] >= PLANTED * TIMES
-    assert found["duplicates"]["among_training_records"]["records"] >= 0
-    assert found["near"]["held_out"] >= 60, "held-out records are near themselves"
-    assert found["ratios"]["training"] > found["ratios"]["held_out"] == 0.0
-    whole, *classes = found["privacy_score"]
+    measures = json.loads(printed.out)
+    assert {row["record"]: row["samples"] for row in measures["extracted"]} == dict.fromkeys(range(PLANTED), TIMES)
+    assert measures["duplicates"]["among_samples"]["samples"] >= PLANTED * TIMES
+    assert measures["duplicates"]["among_training_records"]["records"] >= 0
+    assert measures["near"]["held_out"] >= 60, "held-out records are near themselves"
+    assert measures["ratios"]["training"] > measures["ratios"]["held_out"] == 0.0
+    whole, *classes = measures["privacy_score"]
     assert (whole["class"], whole["samples"]) == ("all", 84)
     assert sum(row["samples"] for row in classes) == 84
     assert whole["score"] < 0.3 < whole["baseline"]
-    assert found["releasable"] is False
+    assert measures["releasable"] is False
     monkeypatch.setattr(copies, "_copy_measures", lambda *_: pytest.fail("it was made again"))
-    assert copies.copies_run(here(), imported) == found
+    assert copies.copies_run(here(), imported) == measures
     with pytest.raises(SystemExit):
         main(["copies", imported])
     assert "p " in capsys.readouterr().out
@@ -73,8 +73,8 @@ def test_nearness_is_told_in_pixels_where_training_records_may_have_made_the_fea
 ) -> None:
     monkeypatch.setattr(learners, "STEPS", 2)
     torch.jit.script(Alike()).save(str(tmp_path / "alike.pt"))
-    asked = ["pixels", *(feature_name(str(tmp_path / "alike.pt"), public=public) for public in (False, True))]
-    plain, private, public = (copies.copies_run(here(), imported, features=name) for name in asked)
+    spaces = ["pixels", *(feature_name(str(tmp_path / "alike.pt"), public=public) for public in (False, True))]
+    plain, private, public = (copies.copies_run(here(), imported, features=name) for name in spaces)
     assert (private["near"], private["distance"]) == (plain["near"], 0.0)
     assert (public["near"]["training"], public["near"]["held_out"]) == (84, 84)
     print_copies(private)

@@ -45,13 +45,13 @@ def test_it_reads_nothing_spends_nothing_and_is_found_again() -> None:
     assert dry_run.kept_dry_run(here(), plan_of()) is None
     job = dry_running.begin(here(), plan_of(), CPU)
     assert Jobs(here()).get(job.id).state == "done"
-    found = dry_run.kept_dry_run(here(), plan_of())
-    assert found is not None
-    (result,) = found.results
+    kept = dry_run.kept_dry_run(here(), plan_of())
+    assert kept is not None
+    (result,) = kept.results
     assert (result.name, result.chance) == ("accuracy_logistic_regression", 0.1)
     assert result.ceiling is not None
     assert 0.5 < result.value <= result.ceiling + 0.05
-    assert dry_run.kept_dry_run(here(), plan_of("mine")) == found, "the name of a dataset changes nothing"
+    assert dry_run.kept_dry_run(here(), plan_of("mine")) == kept, "the name of a dataset changes nothing"
     assert dry_run.kept_dry_run(here(), plan_of(epsilon=9.0)) is None
     assert dry_run.kept_dry_run(here(), plan_of(), seed=1) is None
     assert (Ledger(here().ledger).entries("digits"), RunStore(here()).list()) == ([], [])

@@ -54,9 +54,9 @@ def test_all_who_ask_for_the_example_get_the_same_one(monkeypatch: pytest.Monkey
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
     monkeypatch.setattr(example, "_launch", lambda *_: runs.register(here(), plan, "digits", example=True))
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: example.ensure_example(here(), wait_seconds=0), range(4)))
-    assert len({run.id for run in found}) == 1
-    assert found[0].example
+        examples = list(pool.map(lambda _: example.ensure_example(here(), wait_seconds=0), range(4)))
+    assert len({run.id for run in examples}) == 1
+    assert examples[0].example
     assert len(RunStore(here()).list()) == 1
 
 
@@ -93,9 +93,9 @@ def test_its_job_makes_and_measures_it_once(monkeypatch: pytest.MonkeyPatch, qui
     run, audited = RunStore(here()).list()
     assert (run.example, run.state, run.audit) == (True, "done", None)
     assert example.find_example(here()) == run
-    found = audit_of(here(), run.plan)
-    assert found is not None
-    assert found.run == audited.id, "the tour's attack has something to show"
+    measured = audit_of(here(), run.plan)
+    assert measured is not None
+    assert measured.run == audited.id, "the tour's attack has something to show"
     assert finished.kept_neighbours(here(), run.id, "pixels", len(sample_set(here(), run.id).records())) is not None
     assert [result["name"] for result in (finished.kept_evaluation(here(), run.id) or {})["results"]] == list(COPYING)
     assert not example.is_wanted(here(), [run])
@@ -202,15 +202,15 @@ def test_what_a_recipe_found_can_be_written_without_its_private_numbers(tmp_path
 @pytest.mark.usefixtures("in_this_process")
 def test_results_that_all_stand_are_written_under_the_recipe_as_it_is_now(tmp_path: Path) -> None:
     recipe, out = Path(write(tmp_path / "recipe.json", seeds=[0])), tmp_path / "found.json"
-    found = []
+    written = []
     for title in ("Before", "Now"):
         recipe.write_text(json.dumps(json.loads(recipe.read_text()) | {"title": title}))
         with pytest.raises(SystemExit) as ended:
             main(["reproduce", str(recipe), "--reuse", "--out", str(out)])
         assert ended.value.code == 0
-        found.append(json.loads(out.read_text()))
-    assert [kept["recipe"]["title"] for kept in found] == ["Before", "Now"]
-    assert found[0]["results"] == found[1]["results"]
+        written.append(json.loads(out.read_text()))
+    assert [kept["recipe"]["title"] for kept in written] == ["Before", "Now"]
+    assert written[0]["results"] == written[1]["results"]
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -302,8 +302,8 @@ def test_the_sets_of_a_recipe_are_exports_that_verify_of_runs_without_a_seed(tmp
     next(reproduce(recipe, here()))
     folder.mkdir()
     (made,) = export_sets(recipe, here(), folder, lambda _share: None)
-    found = verify(made)
-    assert (made.name, found.holds, found.card.releasable) == ("digits-bound-10-1.zip", True, True)
+    checked = verify(made)
+    assert (made.name, checked.holds, checked.card.releasable) == ("digits-bound-10-1.zip", True, True)
     seen, when = {run.id for run in RunStore(here()).list()}, made.stat().st_mtime_ns
     assert list(export_sets(recipe, here(), folder, lambda _share: None)) == [made]
     made.unlink()

@@ -52,24 +52,24 @@ def test_values_are_made_once_kept_and_read_back(trained: Any, monkeypatch: pyte
     run = trained("ddm")
     assert exposure.kept_exposure(here(), run.id, 20) is None
     shares: list[float] = []
-    found = exposure.expose_run(here(), run.id, 20, progress=shares.append)
+    exposed = exposure.expose_run(here(), run.id, 20, progress=shares.append)
     assert shares == sorted(shares)
     assert 0.85 < shares[-1] <= 0.9 + 1e-9
-    assert found.leakage.total.shape == (240,)
-    assert (np.diff(found.leakage.total[found.ranking()]) <= 0).all()
-    assert found.error is not None
-    assert found.error.timesteps[[0, -1]].tolist() == [1, 50]
-    assert (found.error.gamma >= 0).all()
-    assert (found.error.floor < 0.1).all()
+    assert exposed.leakage.total.shape == (240,)
+    assert (np.diff(exposed.leakage.total[exposed.ranking()]) <= 0).all()
+    assert exposed.error is not None
+    assert exposed.error.timesteps[[0, -1]].tolist() == [1, 50]
+    assert (exposed.error.gamma >= 0).all()
+    assert (exposed.error.floor < 0.1).all()
     (path,) = RunFolder(here(), run.id).path.glob("leakage-*")
     assert path.stat().st_mode & 0o077 == 0 or path.parent.stat().st_mode & 0o077 == 0, "nobody else may read it"
     monkeypatch.setattr(DDM, "per_instance", lambda *_: pytest.fail("made twice"))
     for again in (exposure.expose_run(here(), run.id, 20), exposure.kept_exposure(here(), run.id, 20)):
         assert again is not None
-        assert again.leakage.label == found.leakage.label
-        assert np.array_equal(again.leakage.per_step, found.leakage.per_step)
+        assert again.leakage.label == exposed.leakage.label
+        assert np.array_equal(again.leakage.per_step, exposed.leakage.per_step)
         assert again.error is not None
-        assert np.array_equal(again.error.gamma, found.error.gamma)
+        assert np.array_equal(again.error.gamma, exposed.error.gamma)
     assert exposure.kept_exposure(here(), run.id, 21) is None
 
 
@@ -121,15 +121,15 @@ def test_the_command_lists_the_most_exposed_and_writes_all(trained: Any, tmp_pat
         main(["records", run.id, "--draws", "20", "--top", "5", "--epsilon", "2", "--json", "--out", str(tmp_path / "all.csv")])
     assert not ended.value.code
     out, err = capsys.readouterr()
-    told = json.loads(out)
+    printed = json.loads(out)
     assert "Do not share them" in err
-    assert told["releasable"] is False
-    assert {"gamma", "gamma_tilde", "gamma_tilde_of_equals"} <= told.keys()
-    found = exposure.kept_exposure(here(), run.id, 20)
-    assert found is not None
-    assert [row["record"] for row in told["records"]] == found.ranking()[:5].tolist()
-    assert all(row["delta_before"] < row["delta"] for row in told["records"])
-    assert [row["delta"] for row in told["records"]] == pytest.approx(found.leakage.delta(2.0)[found.ranking()[:5]])
+    assert printed["releasable"] is False
+    assert {"gamma", "gamma_tilde", "gamma_tilde_of_equals"} <= printed.keys()
+    exposed = exposure.kept_exposure(here(), run.id, 20)
+    assert exposed is not None
+    assert [row["record"] for row in printed["records"]] == exposed.ranking()[:5].tolist()
+    assert all(row["delta_before"] < row["delta"] for row in printed["records"])
+    assert [row["delta"] for row in printed["records"]] == pytest.approx(exposed.leakage.delta(2.0)[exposed.ranking()[:5]])
     with (tmp_path / "all.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 240
@@ -147,11 +147,11 @@ def test_leaving_the_most_exposed_out_trains_anew_beside_random_ones(trained: An
         removal.remove_run(here(), run.id, 0.001, 1, 20)
     job = tasks.begin(here(), "removal", run.id, {"share": 0.1, "seeds": 1, "num_draws": 20})
     assert job.state == "done", job.error
-    found = removal.kept_removal(here(), run.id, 0.1, 1, 20)
-    assert found is not None
-    assert (found["removed"], found["releasable"]) == (24, False)
-    assert [row["kept"] for row in found["results"]] == list(removal.KEPT)
-    assert all(0 <= row[name] <= 1 for row in found["results"] for name in removal.CLASSIFIERS)
+    outcome = removal.kept_removal(here(), run.id, 0.1, 1, 20)
+    assert outcome is not None
+    assert (outcome["removed"], outcome["releasable"]) == (24, False)
+    assert [row["kept"] for row in outcome["results"]] == list(removal.KEPT)
+    assert all(0 <= row[name] <= 1 for row in outcome["results"] for name in removal.CLASSIFIERS)
     assert [len(data.train) for _, data in seen] == [240, 216, 216]
     assert len({plan.config["training"]["noise_multiplier"] for plan, _ in seen}) == 1, "the noise stays what it was"
     exposed = exposure.kept_exposure(here(), run.id, 20)
@@ -179,30 +179,30 @@ def test_a_removal_experiment_that_died_is_gone_on_with(trained: Any, monkeypatc
     assert (job.state, removal.kept_removal(here(), run.id, 0.1, 1, 20)) == ("failed", None)
     runs.resume(here(), job.id)
     assert measured == [240, 0, 216, 216]
-    found = removal.kept_removal(here(), run.id, 0.1, 1, 20)
-    assert found is not None
-    assert [row["kept"] for row in found["results"]] == list(removal.KEPT)
+    outcome = removal.kept_removal(here(), run.id, 0.1, 1, 20)
+    assert outcome is not None
+    assert [row["kept"] for row in outcome["results"]] == list(removal.KEPT)
 
 
 def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run = trained("ddm")
     shares: list[float] = []
-    found = {over: leakage_over(here(), run.id, over, num_draws=400, progress=shares.append) for over in OVER.values()}
+    rows = {over: leakage_over(here(), run.id, over, num_draws=400, progress=shares.append) for over in OVER.values()}
     assert max(shares) == pytest.approx(1.0)
-    decay = {row["schedule"]: row["largest delta"] for row in found["decay"]}
+    decay = {row["schedule"]: row["largest delta"] for row in rows["decay"]}
     assert decay["cubic"] < decay["linear"] < decay["cosine"]
-    samples = [row["median delta"] for row in found["samples"]]
+    samples = [row["median delta"] for row in rows["samples"]]
     assert samples == sorted(samples)
     sizes, first, last = (
-        np.array([row[name] for row in found["records"]]) for name in ("records", "median J of the first step", "median J")
+        np.array([row[name] for row in rows["records"]]) for name in ("records", "median J of the first step", "median J")
     )
     assert sizes.tolist() == sorted(sizes, reverse=True)
     assert (np.diff(first) > 0).all(), "fewer records show more of the same ones"
     slope = -np.polyfit(np.log(sizes), np.log(first), 1)[0]
     assert slope == pytest.approx(2, abs=0.2), "1/s^2 as generation begins"
     assert (first < last).all()
-    release = [row["largest delta"] for row in found["release"]]
-    assert found["release"][0]["release step"] == 0
+    release = [row["largest delta"] for row in rows["release"]]
+    assert rows["release"][0]["release step"] == 0
     assert release == sorted(release, reverse=True)
     whole = exposure.kept_exposure(here(), run.id, 400)
     assert whole is not None
@@ -211,7 +211,7 @@ def test_leakage_falls_with_the_decay_and_a_late_release_and_grows_with_samples(
     with pytest.raises(SystemExit) as ended:
         main(["leakage", run.id, "--over", "samples", "--draws", "400", "--json"])
     assert not ended.value.code
-    assert json.loads(capsys.readouterr().out)["rows"] == found["samples"]
+    assert json.loads(capsys.readouterr().out)["rows"] == rows["samples"]
 
 
 def test_what_such_records_cannot_be_is_refused_before_any_is_drawn(

@@ -33,19 +33,19 @@ def test_a_game_on_a_run_says_what_its_bound_leaves(
     with monkeypatch.context() as known:
         known.setitem(SCORES, "all-knowing", small_for_training_records)
         assert game_run(here(), run.id, GameRequest(score="all-knowing", games=100)).right == 100
-    found = game_run(here(), run.id, GameRequest(games=100, seed=3))
-    assert found.interval[0] <= 0 <= found.interval[1], "two steps teach nothing"
+    game = game_run(here(), run.id, GameRequest(games=100, seed=3))
+    assert game.interval[0] <= 0 <= game.interval[1], "two steps teach nothing"
     assert run.replace_one is None
     assert run.bound.neighboring_relation == "REPLACE_SPECIAL"
-    assert found.most == 2 * most_advantage(run.bound.epsilon, run.delta), "from a record to none, and from none to another one"
+    assert game.most == 2 * most_advantage(run.bound.epsilon, run.delta), "from a record to none, and from none to another one"
     assert left_by_bound(train_here(quick_plan("nonprivate"))) is None
-    for values, most in (({"neighboring_relation": "ADD_OR_REMOVE_ONE"}, found.most), ({"epsilon": 5.0}, 1.0)):
+    for values, most in (({"neighboring_relation": "ADD_OR_REMOVE_ONE"}, game.most), ({"epsilon": 5.0}, 1.0)):
         assert left_by_bound(run.model_copy(update={"bound": run.bound.model_copy(update=values)})) == most
-    assert found == game_run(here(), run.id, GameRequest(games=100, seed=3))
+    assert game == game_run(here(), run.id, GameRequest(games=100, seed=3))
     capsys.readouterr()
     with pytest.raises(SystemExit):
         main(["game", run.id, "--games", "100", "--seed", "3", "--json"])
-    assert json.loads(capsys.readouterr().out)["right"] == found.right
+    assert json.loads(capsys.readouterr().out)["right"] == game.right
     with pytest.raises(WorkbenchError, match="each once"):
         game_run(here(), run.id, GameRequest(games=400))
     with pytest.raises(WorkbenchError, match=r"Unknown score of the game 'lira'\. Choose one of: loss, secmi, pia"):

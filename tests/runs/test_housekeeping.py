@@ -68,9 +68,9 @@ def test_the_command_lists_asks_and_removes(capsys: pytest.CaptureFixture[str], 
     path = written(here().cache / "a.npy", 3 * 2**20)
     os.utime(path, (0, 0))
     assert command(["clean", "--dry-run"]) == 0
-    told = capsys.readouterr().out
-    assert "3 MiB" in told
-    assert "3145728" in told
+    printed = capsys.readouterr().out
+    assert "3 MiB" in printed
+    assert "3145728" in printed
     assert path.exists()
     assert command(["clean", "--yes"]) == 0
     assert "Freed 3 MiB" in capsys.readouterr().out

@@ -33,13 +33,13 @@ def save(path: Path, **arrays: Any) -> Path:
 
 def test_an_import_is_kept_and_carries_no_epsilon(tmp_path: Path) -> None:
     file = save(tmp_path / "other.npz")
-    found = import_samples(here(), file, DIGITS, "a rival's")
-    assert import_samples(here(), file, DIGITS, "a rival's").owner == found.owner
-    assert import_samples(here(), file, DIGITS).owner != found.owner
+    imported = import_samples(here(), file, DIGITS, "a rival's")
+    assert import_samples(here(), file, DIGITS, "a rival's").owner == imported.owner
+    assert import_samples(here(), file, DIGITS).owner != imported.owner
     file.unlink()
-    again = sample_set(here(), found.owner)
+    again = sample_set(here(), imported.owner)
     assert (again.bound, again.releasable, again.claim_only, again.default_num_samples) == (None, False, False, 20)
-    assert [one.owner for one in sample_sets(here(), found.owner)] == [found.owner]
+    assert [one.owner for one in sample_sets(here(), imported.owner)] == [imported.owner]
     assert {one.summary for one in imports(here())} == {"made elsewhere: a rival's", "made elsewhere: other"}
     records = again.records(12)
     assert (records.records.shape, records.labels is not None) == ((12, 1, 8, 8), True)
@@ -48,7 +48,7 @@ def test_an_import_is_kept_and_carries_no_epsilon(tmp_path: Path) -> None:
     with pytest.raises(WorkbenchError, match="Expected 1 to 20 samples of a rival's, got 21"):
         again.records(21)
     with pytest.raises(WorkbenchError, match="which is one itself"):
-        sample_set(here(), found.owner, "0123abcd")
+        sample_set(here(), imported.owner, "0123abcd")
 
 
 @pytest.mark.parametrize("written", [0, 1])
@@ -72,21 +72,21 @@ def test_an_import_onto_a_full_disk_is_one_sentence_and_not_listed_until_it_is_w
     assert ended.value.code == 1
     assert capsys.readouterr().err.endswith("A file could not be written: No space left on device. Free space and try again.\n")
     assert imports(here()) == []
-    found = import_samples(here(), file, DIGITS)
-    assert [one.owner for one in imports(here())] == [found.owner]
-    assert len(found.records()) == 20
+    imported = import_samples(here(), file, DIGITS)
+    assert [one.owner for one in imports(here())] == [imported.owner]
+    assert len(imported.records()) == 20
 
 
 def test_an_import_is_measured_and_searched_like_a_run_s_samples(tmp_path: Path) -> None:
     train = load("digits").train
     file = save(tmp_path / "copies.npz", images=train.records[:20].transpose(0, 2, 3, 1), labels=train.labels[:20])
-    found = import_samples(here(), file, DIGITS)
-    measured = finished.evaluate_run(here(), found.owner, metrics=["nearer_to_training", "inception_score"])
+    imported = import_samples(here(), file, DIGITS)
+    measured = finished.evaluate_run(here(), imported.owner, metrics=["nearer_to_training", "inception_score"])
     values = {row["name"]: row for row in measured["results"]}
     assert measured["num_samples"] == 20
     assert not any(row["releasable"] for row in measured["results"])
     assert values["nearer_to_training"]["value"] > 0.5
-    near = finished.neighbours_run(here(), found.owner)
+    near = finished.neighbours_run(here(), imported.owner)
     assert near.distances[:, 0].max() == 0.0
     assert near.indices[:, 0].tolist() == list(range(20))
 

@@ -59,39 +59,39 @@ def worker(shared: Shared, attempt: int, machine: str, scratch: Path) -> Iterato
     if shared.has_model and not shared.checkpoint:
         post.journal.close()
         return
-    found = dict(shared.checkpoint) or {"key": shared.chance.random(), "step": 0, "machine": machine}
+    state = dict(shared.checkpoint) or {"key": shared.chance.random(), "step": 0, "machine": machine}
     if shared.checkpoint:
-        account.bring_up({"train": found["step"]}, {"train": found["again"]})
-        account.go_on(found["lineage"], {"train": found["step"]})
+        account.bring_up({"train": state["step"]}, {"train": state["again"]})
+        account.go_on(state["lineage"], {"train": state["step"]})
     elif account.has_spent:
         return
     else:
         account.begin_lineage({})
     yield
-    if found["machine"] != machine:
-        account.count_again({"train": found["step"]}, "another machine")
-        found |= {"key": shared.chance.random(), "machine": machine}
+    if state["machine"] != machine:
+        account.count_again({"train": state["step"]}, "another machine")
+        state |= {"key": shared.chance.random(), "machine": machine}
     while True:
-        if shared.chance.random() < 0.5 or found["step"] in (0, STEPS) or "lineage" not in found:
+        if shared.chance.random() < 0.5 or state["step"] in (0, STEPS) or "lineage" not in state:
             if post.is_taken_over():
                 return
             yield
-            found |= {"lineage": account.lineage, "again": account.counts["train"][1]}
-            shared.checkpoint = dict(found)
+            state |= {"lineage": account.lineage, "again": account.counts["train"][1]}
+            shared.checkpoint = dict(state)
             yield
             if post.is_taken_over():
                 if post.is_closed():
                     shared.checkpoint = {}
                 return
-        if found["step"] == STEPS:
+        if state["step"] == STEPS:
             break
-        account.charge("train", found["step"] + 1)
+        account.charge("train", state["step"] + 1)
         yield
         if post.is_taken_over():
             return
         yield
-        found["step"] += 1
-        noise = found["key"], found["step"]
+        state["step"] += 1
+        noise = state["key"], state["step"]
         shared.drawn.add(noise)
         assert shared.sums.setdefault(noise, machine) == machine, "one noise over the sums of two machines"
     if post.is_taken_over():
@@ -165,7 +165,7 @@ def simulate(seed: int, place: Path) -> tuple[int, int]:
 
 def test_no_order_of_processes_draws_more_than_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    found = [simulate(seed, tmp_path / str(seed)) for seed in SEEDS]
-    assert all(drawn <= counted for drawn, counted in found), found
-    assert sum(drawn > STEPS for drawn, _ in found) > len(found) / 4, "steps were drawn twice in many of them"
-    assert sum(drawn == counted for drawn, counted in found) > len(found) / 4, "and many count exactly"
+    totals = [simulate(seed, tmp_path / str(seed)) for seed in SEEDS]
+    assert all(drawn <= counted for drawn, counted in totals), totals
+    assert sum(drawn > STEPS for drawn, _ in totals) > len(totals) / 4, "steps were drawn twice in many of them"
+    assert sum(drawn == counted for drawn, counted in totals) > len(totals) / 4, "and many count exactly"

@@ -138,10 +138,10 @@ def test_what_measures_on_a_device_is_kept_apart_and_told_the_device(run: Run, m
 @pytest.mark.usefixtures("nowhere")
 def test_all_who_ask_for_the_same_share_one_process(run: Run) -> None:
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda _: tasks.begin(here(), "evaluate", run.id, FEW), range(6)))
-    assert {(job.id, job.attempt) for job in found} == {(found[0].id, 1)}
-    assert tasks.begin(here(), "evaluate", run.id, {"metrics": FEW["metrics"], "num_samples": 30, "seed": 0}).id == found[0].id
-    assert tasks.begin(here(), "evaluate", run.id, {}).id != found[0].id
+        jobs = list(pool.map(lambda _: tasks.begin(here(), "evaluate", run.id, FEW), range(6)))
+    assert {(job.id, job.attempt) for job in jobs} == {(jobs[0].id, 1)}
+    assert tasks.begin(here(), "evaluate", run.id, {"metrics": FEW["metrics"], "num_samples": 30, "seed": 0}).id == jobs[0].id
+    assert tasks.begin(here(), "evaluate", run.id, {}).id != jobs[0].id
 
 
 def test_a_job_whose_app_was_killed_before_its_start_is_started_by_who_asks_next(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +159,8 @@ def test_a_job_whose_app_was_killed_before_its_start_is_started_by_who_asks_next
 
 
 def test_a_killed_process_is_found_dead_and_another_ends_its_job(run: Run) -> None:
-    asked = {"num_samples": 500, "metrics": ["accuracy_logistic_regression"]}
-    job = tasks.begin(here(), "evaluate", run.id, asked)
+    options = {"num_samples": 500, "metrics": ["accuracy_logistic_regression"]}
+    job = tasks.begin(here(), "evaluate", run.id, options)
     process = Jobs(here()).get(job.id).process
     assert process is not None
     worker_ = psutil.Process(process["pid"])

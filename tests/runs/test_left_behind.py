@@ -47,14 +47,14 @@ def on_node(monkeypatch: pytest.MonkeyPatch) -> Move:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """Every noise key with the stage and step that it was drawn for."""
-    found, whole = Drawn(), fitting.FitAttempt._spend
+    keys, whole = Drawn(), fitting.FitAttempt._spend
 
     def spend(self: fitting.FitAttempt, stage: str, step: int) -> None:
         whole(self, stage, step)
-        found.add((str(self.state.randomness.to_checkpoint()["key"]), stage, step))
+        keys.add((str(self.state.randomness.to_checkpoint()["key"]), stage, step))
 
     monkeypatch.setattr(fitting.FitAttempt, "_spend", spend)
-    return found
+    return keys
 
 
 @pytest.fixture
@@ -290,10 +290,10 @@ def test_processes_that_share_a_batch_are_another_environment(quick_plan: Callab
 
 def test_processes_that_share_a_batch_split_it_by_one_size(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert RunFolder(here(), run.id).keep_size("training", 8) == 8
-    found = list[int]()
+    sizes = list[int]()
 
     def fit(*args: Any) -> list[Any]:
-        found.append(args[2].keep_size("training", 2))
+        sizes.append(args[2].keep_size("training", 2))
         return []
 
     monkeypatch.setattr(experiment, "fit", fit)
@@ -302,7 +302,7 @@ def test_processes_that_share_a_batch_split_it_by_one_size(run: Run, monkeypatch
         fitting.follow(here(), now(run))
     finally:
         torch.distributed.destroy_process_group()
-    assert found == [8]
+    assert sizes == [8]
 
 
 def test_a_report_that_cannot_be_written_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:

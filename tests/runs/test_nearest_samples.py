@@ -33,13 +33,13 @@ def test_a_job_searches_once_and_keeps_what_it_found(imported: str, monkeypatch:
     monkeypatch.setitem(LAUNCHERS, "local", Here())
     assert kept_nearest_samples(here(), imported, "pixels", 30) is None
     tasks.begin(here(), "nearest-samples", imported, {})
-    found = kept_nearest_samples(here(), imported, "pixels", 30)
-    assert found is not None
-    assert found.held_out_indices[:30, 0].tolist() == list(range(30))
-    assert (found.held_out_distances[:30, 0] == 0).all()
-    assert found.indices.shape == (len(load("digits").train), KEPT)
+    nearest = kept_nearest_samples(here(), imported, "pixels", 30)
+    assert nearest is not None
+    assert nearest.held_out_indices[:30, 0].tolist() == list(range(30))
+    assert (nearest.held_out_distances[:30, 0] == 0).all()
+    assert nearest.indices.shape == (len(load("digits").train), KEPT)
     monkeypatch.setattr("workbench.evaluation.nearest_samples.find_nearest_samples", lambda *_: pytest.fail("it was searched again"))
-    assert nearest_samples_run(here(), imported).distances.tolist() == found.distances.tolist()
+    assert nearest_samples_run(here(), imported).distances.tolist() == nearest.distances.tolist()
 
 
 def test_an_export_leaves_it_where_it_is(imported: str) -> None:
@@ -57,46 +57,46 @@ def test_a_command_finds_the_record_that_a_picture_is(imported: str, tmp_path: P
     picture = tmp_path / "me.png"
     Image.fromarray(load("digits").train.records[40, 0]).save(picture)
 
-    def told(*arguments: str) -> tuple[object, str]:
+    def find(*arguments: str) -> tuple[object, str]:
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(("find", imported, *arguments))
         output = capsys.readouterr()
         return ended.value.code, output.out + output.err
 
-    code, printed = told("--picture", str(picture), "--json")
+    code, printed = find("--picture", str(picture), "--json")
     assert code == 0
     assert json.loads(printed.partition("\nWarning")[0])["nearest"][0] == {"side": "training", "record": 40, "distance": 0.0}
     assert "No bound covers it" in printed
-    assert told("--known", "age=36") == (2, "Expected rows of a table to look for what is known, got images. Give a picture.\n")
-    assert told() == (2, "Expected either --picture or --known, got neither.\n")
-    assert told("--picture", "nowhere.png")[0] == 2
+    assert find("--known", "age=36") == (2, "Expected rows of a table to look for what is known, got images. Give a picture.\n")
+    assert find() == (2, "Expected either --picture or --known, got neither.\n")
+    assert find("--picture", "nowhere.png")[0] == 2
 
 
 def test_a_command_tells_of_one_record(imported: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(LAUNCHERS, "local", Here())
 
-    def told(*arguments: str) -> tuple[object, str]:
+    def record(*arguments: str) -> tuple[object, str]:
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(("record", imported, *arguments))
         output = capsys.readouterr()
         return ended.value.code, output.out + output.err
 
-    code, printed = told("3", "--held-out", "--json")
+    code, printed = record("3", "--held-out", "--json")
     assert code == 0
     values = json.loads(printed[printed.index("{") :].partition("\nWarning")[0])
     assert values["nearest"][0] == {"sample": 3, "distance": 0.0}
     assert len(values["nearest"]) == KEPT
     assert values["nearer_than_share_of_held_out"] > 0.9, "held-out records that were copied too are as near"
     assert "by chance" in printed
-    found = kept_nearest_samples(here(), imported, "pixels", 30)
-    assert found is not None
-    code, printed = told("0")
+    nearest = kept_nearest_samples(here(), imported, "pixels", 30)
+    assert nearest is not None
+    code, printed = record("0")
     assert code == 0
     assert "training_record" in printed
-    assert str(int(found.indices[0, 0])) in printed
-    assert told("1500") == (2, "Expected a training record from 0 to 1499, got 1500.\n")
-    code, printed = told("0", "--device", "cuda:7")
+    assert str(int(nearest.indices[0, 0])) in printed
+    assert record("1500") == (2, "Expected a training record from 0 to 1499, got 1500.\n")
+    code, printed = record("0", "--device", "cuda:7")
     assert code != 0
     assert "Device 'cuda:7' was asked for" in printed, "the search is where it is asked for"

@@ -92,7 +92,7 @@ def test_what_goes_with_samples_names_the_account_and_no_path(tmp_path: Path, im
     run = train(write(tmp_path / "scans.npz", images), name="clinic A")
     samples = sample_set(here(), run.id)
     imported = import_samples(here(), tmp_path / "scans.npz", run.plan.request.place)
-    for found in (samples, imported):
-        notes = found.notes()
+    for one in (samples, imported):
+        notes = one.notes()
         assert notes["dataset"] == "clinic A"
         assert str(tmp_path) not in dumps(notes)

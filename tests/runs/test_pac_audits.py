@@ -39,19 +39,19 @@ def test_every_training_sees_a_random_half_with_the_same_noise(
     fit = experiment.fit
     monkeypatch.setattr(experiment, "fit", lambda plan, data, *rest: (seen.append((plan, data)), fit(plan, data, *rest))[1])
     before, shares = len(Ledger(here().ledger).entries()), list[float]()
-    found = pac_run(here(), run.id, ASKED, shares.append)
+    audit = pac_run(here(), run.id, ASKED, shares.append)
     assert shares == pytest.approx([1 / 3, 2 / 3, 1.0])
-    assert [len(data.train) for _, data in seen] == [750] * 3 == [found.half] * 3
+    assert [len(data.train) for _, data in seen] == [750] * 3 == [audit.half] * 3
     assert len({plan.config["noise_multiplier"] for plan, _ in seen} | {run.plan.config["noise_multiplier"]}) == 1
     halves = [set(half_of(1500, 5, draw)) for draw in range(3)]
     assert all(250 < len(one & other) < 500 for one, other in ((halves[0], halves[1]), (halves[1], halves[2])))
     again = images_of(here().home, here().data, run.id, ASKED, 1)
     assert np.array_equal(again[1], images_of(here().home, here().data, run.id, ASKED, 1)[1]), "a function of the half alone"
     assert len(Ledger(here().ledger).entries()) == before
-    assert kept_pac(here(), run.id, ASKED) == found == pac_run(here(), run.id, ASKED)
+    assert kept_pac(here(), run.id, ASKED) == audit == pac_run(here(), run.id, ASKED)
     assert len(seen) == 5, "nothing is trained twice"
-    assert "neither this run" in found.covers
-    assert found.guesses["0.1"] == pytest.approx(success_probability(1.0, 0.1))
+    assert "neither this run" in audit.covers
+    assert audit.guesses["0.1"] == pytest.approx(success_probability(1.0, 0.1))
 
 
 def test_rows_are_those_of_the_formula_and_only_re_draws_hold() -> None:
@@ -71,11 +71,11 @@ def test_rows_are_those_of_the_formula_and_only_re_draws_hold() -> None:
 def test_trainings_side_by_side_give_what_one_after_the_other_gives(
     quick_plan: PlanMaker, train_here: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, asked = train_here(quick_plan()), PacRequest(draws=2, images=2)
+    run, request = train_here(quick_plan()), PacRequest(draws=2, images=2)
     monkeypatch.setenv("WORKBENCH_THREADS", "1")
-    alone = dict(pac_audits._side_by_side(here(), run.id, asked))
+    alone = dict(pac_audits._side_by_side(here(), run.id, request))
     monkeypatch.setenv("WORKBENCH_THREADS", "2")
-    together = dict(pac_audits._side_by_side(here(), run.id, asked))
+    together = dict(pac_audits._side_by_side(here(), run.id, request))
     assert sorted(together) == [0, 1]
     assert all(np.array_equal(together[draw], alone[draw]) for draw in alone)
 
@@ -100,23 +100,23 @@ def test_an_audit_that_died_trains_only_what_it_had_not(quick_plan: PlanMaker, t
     run, whole = train_here(quick_plan()), PacRequest(draws=3, images=2)
     made, images_of = list[int](), pac_audits.images_of
 
-    def dying(home: Any, data: Any, run_id: str, asked: PacRequest, draw: int) -> Any:
+    def dying(home: Any, data: Any, run_id: str, request: PacRequest, draw: int) -> Any:
         made.append(draw)
         if made == [0, 1]:
             raise OSError("gone")
-        return images_of(home, data, run_id, asked, draw)
+        return images_of(home, data, run_id, request, draw)
 
     with monkeypatch.context() as patched:
         patched.setattr(pac_audits, "images_of", dying)
         with pytest.raises(OSError, match="gone"):
             pac_run(here(), run.id, whole)
         again, shares = kept_pac(here(), run.id, whole), list[float]()
-        found = pac_run(here(), run.id, whole, shares.append)
+        audit = pac_run(here(), run.id, whole, shares.append)
     assert (again, made, shares) == (None, [0, 1, 1, 2], pytest.approx([2 / 3, 1.0]))
     folder = RunFolder(here(), run.id).path
     assert [path.name for path in folder.glob("pac-*")] == ["pac-3-2-0.json"], "what was kept on the way is gone"
     (folder / "pac-3-2-0.json").unlink()
-    assert pac_run(here(), run.id, whole) == found
+    assert pac_run(here(), run.id, whole) == audit
 
 
 def test_trainings_end_with_an_audit_that_is_killed() -> None:

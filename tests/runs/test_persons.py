@@ -35,10 +35,10 @@ def test_a_run_is_exported_and_checked_as_one_that_protects_persons(tmp_path: Pa
     run = trained(path, 3)
     assert run.state == "done"
     export_run(here(), run.id, tmp_path / "run.zip")
-    found = verify(tmp_path / "run.zip")
-    assert found.holds, found.checks
-    assert found.card.unit.startswith("One person, as the column patient names them, with all that at most 3 of the rows of each say")
-    assert "at most 3 rows of each" in found.card.markdown
+    checked = verify(tmp_path / "run.zip")
+    assert checked.holds, checked.checks
+    assert checked.card.unit.startswith("One person, as the column patient names them, with all that at most 3 of the rows of each say")
+    assert "at most 3 rows of each" in checked.card.markdown
     book = Ledger(here().ledger)
     total = book.total("visits")
     assert total.epsilon == run.bound.epsilon

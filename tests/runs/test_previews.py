@@ -36,9 +36,9 @@ def test_what_a_step_has_to_show_is_kept_in_order_and_in_its_place() -> None:
     for step, total, count in ((2, 11, 20), (1, 9, 10), (2, 11, 10)):
         previews.keep(Step("the votes/of.all", step, 2, shown=plan.facts.draw(count)), total)
     previews.keep(Step("release", 1, 1), 12)
-    found = folder.shown_steps()
-    assert [(stage, step) for stage, step, _ in found] == [("the votes/of.all", 1), ("the votes/of.all", 2)]
-    assert [Image.open(path).size for _, _, path in found] == [(10 * 9 * 8, 9 * 8)] * 2, "a replayed step replaces what it had shown"
+    shown = folder.shown_steps()
+    assert [(stage, step) for stage, step, _ in shown] == [("the votes/of.all", 1), ("the votes/of.all", 2)]
+    assert [Image.open(path).size for _, _, path in shown] == [(10 * 9 * 8, 9 * 8)] * 2, "a replayed step replaces what it had shown"
     assert folder.preview() is None
 
 

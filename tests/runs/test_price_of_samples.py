@@ -70,8 +70,8 @@ def test_the_price_that_the_plan_shows_is_charged(plan: Plan, tmp_path: Path) ->
     assert (run.bound, run.replace_one) == (plan.bound, plan.replace_one)
     assert accountants_of(here(), run) == run.plan.accountants
     assert plan.replace_one is not None
-    found = sample_set(here(), run.id)
-    assert len(found.records()) == plan.num_samples
+    samples = sample_set(here(), run.id)
+    assert len(samples.records()) == plan.num_samples
     assert sampling_entry().paid_stages() == plan.sampling_stages
     paid = RunStore(here()).get(run.id)
     assert (paid.bound, paid.replace_one) == (plan.sampling.bound, None), "of training alone there is another"
@@ -145,8 +145,8 @@ def test_the_flow_without_runs_spends_the_same(plan: Plan) -> None:
 def test_the_command_shows_it_before_launch(plan: Plan) -> None:
     assert plan.sampling is not None
     said = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["plan", plan.method, "--dataset", plan.facts.name, "--epsilon", "3"]).stdout
-    told = said.split("bound with its 240 samples")[1].split("accountants")[0]
-    assert f"{plan.sampling.bound.epsilon:.4g}" in told
+    passage = said.split("bound with its 240 samples")[1].split("accountants")[0]
+    assert f"{plan.sampling.bound.epsilon:.4g}" in passage
     assert f"with the run's own 240 samples the bound is epsilon {plan.sampling.bound.epsilon:.4g}" in said
 
 

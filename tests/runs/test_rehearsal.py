@@ -49,10 +49,10 @@ def niceness(job: Job) -> int:
 def test_a_stage_takes_its_steps_times_the_pace_of_its_rows() -> None:
     stages = {"release": Steps(points=((1000, 2.0), (2000, 3.0))), "generator": Steps(points=((2, 1.0), (4, 1.5)))}
     pace = Pace(stages=stages, memory=Line(fixed=1e6, per_row=10.0), starting=3.0, device="cpu")
-    found = expectation_of(plan_of(**{"training.steps": 10}), pace)
-    assert [(stage.stage, stage.seconds) for stage in found.stages] == [("release", 1 + 1.5), ("generator", 10 * (0.5 + 0.25 * 8))]
-    assert found.seconds == pytest.approx(3.0 + 2.5 + 25.0)
-    assert found.peak_bytes == 1e6 + 128 * 10 + 1500 * 64 * 5
+    expected = expectation_of(plan_of(**{"training.steps": 10}), pace)
+    assert [(stage.stage, stage.seconds) for stage in expected.stages] == [("release", 1 + 1.5), ("generator", 10 * (0.5 + 0.25 * 8))]
+    assert expected.seconds == pytest.approx(3.0 + 2.5 + 25.0)
+    assert expected.peak_bytes == 1e6 + 128 * 10 + 1500 * 64 * 5
 
 
 def test_one_measurement_serves_every_epsilon_and_every_size() -> None:
@@ -210,22 +210,22 @@ def test_a_disturbed_measurement_is_made_again_and_the_faster_times_are_kept(mon
     monkeypatch.setattr(rehearsal, "measure", lambda *_: calm)
     (path.with_suffix(".plan.json")).write_text(dumps({"plan": plan_of(), "performance": CPU}))
     rehearsal.rehearse(here(), path.stem, 0.0)
-    found = known_pace(here(), plan_of(), CPU)
-    assert found is not None
-    assert (found.others, found.is_disturbed, found.is_due) == (0.9, True, False)  # only a moment ago: not yet
-    keep(found.model_copy(update={"taken": now - 3600}), path)
+    pace = known_pace(here(), plan_of(), CPU)
+    assert pace is not None
+    assert (pace.others, pace.is_disturbed, pace.is_due) == (0.9, True, False)  # only a moment ago: not yet
+    keep(pace.model_copy(update={"taken": now - 3600}), path)
     rehearsal.rehearse(here(), path.stem, 0.0)
-    found = known_pace(here(), plan_of(), CPU)
-    assert found is not None
-    assert (found.stages["generator"].points, found.stages["generator"].spread, found.others) == (((2.0, 0.1), (8.0, 0.3)), 1.5, 0.1)
+    pace = known_pace(here(), plan_of(), CPU)
+    assert pace is not None
+    assert (pace.stages["generator"].points, pace.stages["generator"].spread, pace.others) == (((2.0, 0.1), (8.0, 0.3)), 1.5, 0.1)
     monkeypatch.setattr(rehearsal, "measure", None)
     rehearsal.rehearse(here(), path.stem, 0.0)  # a calm one stands
 
 
 def test_an_expected_time_is_an_interval_from_the_fastest_steps_to_the_usual_ones() -> None:
-    found = expectation_of(plan_of(**{"training.steps": 10}), pace_with(((8.0, 0.4),), 0.5, 2.5))
-    assert found.interval == pytest.approx((1 + 4.0, 1 + 10.0))
-    assert found.others == 0.5
+    expected = expectation_of(plan_of(**{"training.steps": 10}), pace_with(((8.0, 0.4),), 0.5, 2.5))
+    assert expected.interval == pytest.approx((1 + 4.0, 1 + 10.0))
+    assert expected.others == 0.5
 
 
 def test_the_work_of_other_processes_is_told_from_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:

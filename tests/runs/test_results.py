@@ -92,23 +92,23 @@ def test_an_evaluation_is_kept_until_another_is_asked_for(quick_plan: PlanMaker,
 
     run = train_here(quick_plan("dp-promise"))
     shares: list[float] = []
-    found = finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_logistic_regression"], progress=shares.append)
-    assert [result["name"] for result in found["results"]] == ["accuracy_logistic_regression"]
-    result = found["results"][0]
+    measured = finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_logistic_regression"], progress=shares.append)
+    assert [result["name"] for result in measured["results"]] == ["accuracy_logistic_regression"]
+    result = measured["results"][0]
     assert 0 <= result["value"] <= 1
     assert result["num_samples"] == 40
     assert result["releasable"] is False
     assert result["epsilon_zero"] is not None
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    assert json.loads(RunFolder(here(), run.id).evaluation.read_text()) == found
+    assert json.loads(RunFolder(here(), run.id).evaluation.read_text()) == measured
 
     def unexpected(*_arguments: Any, **_options: Any) -> Any:
         raise AssertionError("measured again")
 
     monkeypatch.setattr(evaluation, "evaluate", unexpected)
-    assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_logistic_regression"]) == found
-    assert finished.kept_evaluation(here(), run.id) == found
+    assert finished.evaluate_run(here(), run.id, 40, metrics=["accuracy_logistic_regression"]) == measured
+    assert finished.kept_evaluation(here(), run.id) == measured
     with pytest.raises(AssertionError, match="measured again"):
         finished.evaluate_run(here(), run.id, 40, seed=1, metrics=["accuracy_logistic_regression"])
 
@@ -140,12 +140,12 @@ def test_a_method_without_a_public_model_has_no_epsilon_zero(quick_plan: PlanMak
 
 def test_neighbours_are_found_once(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan())
-    found = finished.neighbours_run(here(), run.id, "pixels", 3, 10)
-    assert found.indices.shape == (10, 3)
-    assert np.all(np.diff(found.distances, axis=1) >= 0)
+    neighbours = finished.neighbours_run(here(), run.id, "pixels", 3, 10)
+    assert neighbours.indices.shape == (10, 3)
+    assert np.all(np.diff(neighbours.distances, axis=1) >= 0)
     again = finished.neighbours_run(here(), run.id, "pixels", 3, 10)
-    assert again.features == found.features
-    assert np.array_equal(again.held_out_indices, found.held_out_indices)
+    assert again.features == neighbours.features
+    assert np.array_equal(again.held_out_indices, neighbours.held_out_indices)
     with pytest.raises(WorkbenchError, match="Unknown feature space 'telepathy'"):
         finished.neighbours_run(here(), run.id, "telepathy")
 

@@ -68,14 +68,14 @@ def test_a_table_s_classes_come_as_learned_unless_they_are_balanced(quick_plan: 
 def test_sets_are_drawn_apart_from_the_same_weights(quick_plan: PlanMaker, train_here: Make) -> None:
     run = train_here(quick_plan("nonprivate"))
     default = sample_set(here(), run.id).records(6)
-    asked = {"settings": {"sampler.eta": 0.0}, "labels": ["4", "1"], "seed": 3}
-    one = request_samples(here(), run.id, **asked)
+    options = {"settings": {"sampler.eta": 0.0}, "labels": ["4", "1"], "seed": 3}
+    one = request_samples(here(), run.id, **options)
     with pytest.raises(WorkbenchError, match=f"no set of samples '{one.id}'. Choose one of: default"):
         sample_set(here(), run.id, one.id)
     drawn = one.records(4)
     assert drawn.labels is not None
     assert drawn.labels.tolist() == [4, 1, 4, 1]
-    assert [found.id for found in sample_sets(here(), run.id)] == [DEFAULT, one.id]
+    assert [samples.id for samples in sample_sets(here(), run.id)] == [DEFAULT, one.id]
     again = sample_set(here(), run.id, one.id)
     longer = again.records(5)
     assert np.array_equal(longer.records[:4], drawn.records)
@@ -87,7 +87,7 @@ def test_sets_are_drawn_apart_from_the_same_weights(quick_plan: PlanMaker, train
     again.file.unlink()
     assert np.array_equal(again.records(4).records, drawn.records)  # the seed names the stream
     again.file.unlink()
-    other = request_samples(here(), run.id, **(asked | {"seed": 4}))
+    other = request_samples(here(), run.id, **(options | {"seed": 4}))
     assert not np.array_equal(other.records(4).records, drawn.records)
 
 
@@ -95,8 +95,8 @@ def test_a_set_is_measured_and_searched_beside_its_samples(quick_plan: PlanMaker
     run = train_here(quick_plan("nonprivate"))
     one = request_samples(here(), run.id, {"sampler.eta": 0.0})
     one.records(20)
-    found = finished.evaluate_run(here(), run.id, 20, metrics=["nearer_to_training"], samples=one.id)
-    assert (found["samples"], finished.kept_evaluation(here(), run.id, one.id)) == (one.id, found)
+    measured = finished.evaluate_run(here(), run.id, 20, metrics=["nearer_to_training"], samples=one.id)
+    assert (measured["samples"], finished.kept_evaluation(here(), run.id, one.id)) == (one.id, measured)
     assert finished.kept_evaluation(here(), run.id) is None
     finished.neighbours_run(here(), run.id, num_samples=20, samples=one.id)
     assert one.neighbours("pixels", 5, 20).exists()

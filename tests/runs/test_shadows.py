@@ -48,10 +48,10 @@ def test_lira_trains_shadows_on_as_many_records_and_goes_on_where_it_stopped(
             memberships.membership_run(here(), run.id, "lira")
     first_scores.write_bytes(whole)
     shares: list[float] = []
-    found = memberships.membership_run(here(), run.id, "lira", report=shares.append)
+    attack = memberships.membership_run(here(), run.id, "lira", report=shares.append)
     assert len(trained) == 3 + 14, "the two that were done are not trained again"
     assert shares == sorted(shares)
-    assert (found.score, found.num_members, found.num_nonmembers) == ("lira, 16 shadows", 60, 60)
+    assert (attack.score, attack.num_members, attack.num_nonmembers) == ("lira, 16 shadows", 60, 60)
     assert {len(data.train) for data in trained} == {run.plan.facts.num_records}
     held_out = {record.tobytes() for record in load("digits").held_out.records}
     first, second = ({record.tobytes() for record in data.train.records} & held_out for data in trained[:2])

@@ -314,10 +314,10 @@ def test_runs_are_selected_by_the_registry_as_a_reader_would() -> None:
             update(connection, "runs", run.id, {"tags": ("all", f"tag{number}")})
     names = {run.id: number for number, run in enumerate(made)}
 
-    def selected(**asked: Any) -> list[int]:
-        found = store.select(Selection(**asked))
-        assert store.count(Selection(**asked)) >= len(found)
-        return [names[run.id] for run in found]
+    def selected(**criteria: Any) -> list[int]:
+        matches = store.select(Selection(**criteria))
+        assert store.count(Selection(**criteria)) >= len(matches)
+        return [names[run.id] for run in matches]
 
     newest, bound, step, method = SORTS
     assert selected() == selected(order=newest) == [3, 2, 1, 0]

@@ -32,16 +32,16 @@ def run(quick_plan: Callable[..., Plan], train_here: Callable[..., Run]) -> Run:
 
 
 def test_only_what_may_leave_the_room_is_told_unless_asked(run: Run) -> None:
-    told = tracked_run(here(), run.id)
-    assert told.series.keys() | told.values.keys() == PUBLIC
-    assert set(told.left_out) >= PRIVATE
-    assert not told.private
+    tracked = tracked_run(here(), run.id)
+    assert tracked.series.keys() | tracked.values.keys() == PUBLIC
+    assert set(tracked.left_out) >= PRIVATE
+    assert not tracked.private
     everything = tracked_run(here(), run.id, private=True)
     assert everything.series.keys() | everything.values.keys() >= PUBLIC | PRIVATE
     assert everything.private
     assert everything.left_out == ()
-    assert told.parameters["bound.status"] == run.bound.status
-    assert told.parameters["bound.epsilon"] == str(run.bound.epsilon)
+    assert tracked.parameters["bound.status"] == run.bound.status
+    assert tracked.parameters["bound.epsilon"] == str(run.bound.epsilon)
 
 
 def test_tensorboard_reads_what_was_told_without_times_and_it_is_replaced_the_next_time(run: Run, tmp_path: Path) -> None:
@@ -49,10 +49,10 @@ def test_tensorboard_reads_what_was_told_without_times_and_it_is_replaced_the_ne
         place, _ = track(here(), run.id, "tensorboard", str(tmp_path), private)
     (file,) = Path(place).iterdir()
     assert file.name == EVENTS
-    found = EventAccumulator(place).Reload()
-    assert set(found.Tags()["scalars"]) == PUBLIC
-    assert [(event.step, event.wall_time) for event in found.Scalars("public pre-training/loss")] == [(1, 0.0), (2, 0.0)]
-    assert found.Scalars("accuracy/epsilon_zero")[0].value == 0.25
+    events = EventAccumulator(place).Reload()
+    assert set(events.Tags()["scalars"]) == PUBLIC
+    assert [(event.step, event.wall_time) for event in events.Scalars("public pre-training/loss")] == [(1, 0.0), (2, 0.0)]
+    assert events.Scalars("accuracy/epsilon_zero")[0].value == 0.25
     (file.parent / "mine").write_text("")
     with pytest.raises(WorkbenchError, match="one with other files"):
         track(here(), run.id, "tensorboard", str(tmp_path))
@@ -61,12 +61,12 @@ def test_tensorboard_reads_what_was_told_without_times_and_it_is_replaced_the_ne
 def test_mlflow_has_the_run_in_the_dataset_s_experiment(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     store = (tmp_path / "store").as_uri()
-    place, told = track(here(), run.id, "mlflow", store)
+    place, tracked = track(here(), run.id, "mlflow", store)
     client = MlflowClient(store)
-    found = client.get_run(place)
-    assert found.data.metrics.keys() == PUBLIC
-    assert found.data.params == told.parameters
-    assert found.data.tags.keys() <= {"workbench.run", "workbench.mark", "mlflow.runName"}, "neither a user nor a place"
+    logged = client.get_run(place)
+    assert logged.data.metrics.keys() == PUBLIC
+    assert logged.data.params == tracked.parameters
+    assert logged.data.tags.keys() <= {"workbench.run", "workbench.mark", "mlflow.runName"}, "neither a user nor a place"
     assert [(point.step, point.timestamp) for point in client.get_metric_history(place, "public pre-training/loss")] == [(1, 0), (2, 0)]
 
 

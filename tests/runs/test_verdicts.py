@@ -69,13 +69,13 @@ def test_reviewers_have_verdicts_of_their_own_and_agree_beyond_chance() -> None:
     for name, words in said.items():
         for sample, word in enumerate(words):
             verdicts.judge(RUN, sample, word, reviewer=name)
-    [found] = verdicts.agreements(RUN)
-    assert (found.first, found.second, found.both, found.same) == ("Ada", "Ben", 10, 8)
-    assert found.kappa == pytest.approx((0.8 - 0.56) / 0.44)
+    [agreement] = verdicts.agreements(RUN)
+    assert (agreement.first, agreement.second, agreement.both, agreement.same) == ("Ada", "Ben", 10, 8)
+    assert agreement.kappa == pytest.approx((0.8 - 0.56) / 0.44)
     error = math.sqrt(0.8 * 0.2 / 10) / 0.44
-    assert found.interval == pytest.approx((0.24 / 0.44 - 1.96 * error, 1.0), abs=1e-4), "not beyond 1"
+    assert agreement.interval == pytest.approx((0.24 / 0.44 - 1.96 * error, 1.0), abs=1e-4), "not beyond 1"
     verdicts.judge(RUN, 0, "copied")  # by whom is not told
-    assert verdicts.agreements(RUN) == [found]
+    assert verdicts.agreements(RUN) == [agreement]
     verdicts.undo(RUN, reviewer="")
     assert verdicts.of(RUN)[6].verdict == "copied"
     assert verdicts.of(RUN, reviewer="Ada")[6].verdict == "fine"

@@ -50,13 +50,13 @@ def test_the_command_tells_the_true_votes_beside_the_worst_case_and_the_bound(vo
     run = voted(method)
     assert kept_votes(here(), run.id) is None
     code, out, err = said("votes", run.id, "--json")
-    told, built = json.loads(out), run.plan.build()
-    assert (code, told["releasable"], told["bound"]["epsilon"]) == (0, False, run.bound.epsilon)
+    printed, built = json.loads(out), run.plan.build()
+    assert (code, printed["releasable"], printed["bound"]["epsilon"]) == (0, False, run.bound.epsilon)
     assert PRIVATE in err
     assert isinstance(built, DataDependentEpsilon)
     value = built.vote_gap_epsilon(load_state(here(), run), run.delta)
     assert kept_votes(here(), run.id) == value
-    assert (told["epsilon_by_true_votes"], told["worst_case"], told["delta"]) == (value.epsilon, value.worst_case, run.delta)
+    assert (printed["epsilon_by_true_votes"], printed["worst_case"], printed["delta"]) == (value.epsilon, value.worst_case, run.delta)
     assert value.epsilon <= value.worst_case
     assert value.queries == {"pate-gan": 24, "g-pate": 24}[method]
     code, out, _ = said("votes", run.id)

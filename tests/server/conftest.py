@@ -70,8 +70,8 @@ def served(folder: Path, *options: str, command: tuple[str, ...] | None = None) 
         process = subprocess.Popen(started, cwd=ROOT, env=environment, stdout=file, stderr=file, start_new_session=True)
     try:
         printed = wait_until_open(log, process)
-        found = re.findall(r"http://\S+", printed)
-        yield Served(printed, f"http://127.0.0.1:{port}", found[-1], home, process)
+        addresses = re.findall(r"http://\S+", printed)
+        yield Served(printed, f"http://127.0.0.1:{port}", addresses[-1], home, process)
     finally:
         os.killpg(process.pid, 15)
         process.wait(timeout=30)

@@ -47,9 +47,9 @@ def ask(base: str, path: str, headers: Headers | None = None, method: str = "GET
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
     connection.request(method, path, headers=headers or {})
     answer = connection.getresponse()
-    found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode(errors="replace")
+    received = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode(errors="replace")
     connection.close()
-    return found
+    return received
 
 
 def handshake(app: Served, headers: Headers) -> int:
@@ -145,8 +145,8 @@ def test_uploads_and_a_wrong_token_are_refused(app: Served) -> None:
 
 
 def test_it_listens_on_this_machine_alone(app: Served) -> None:
-    found = [place.laddr for place in psutil.Process(app.process.pid).net_connections("inet") if place.status == psutil.CONN_LISTEN]
-    assert [(place.ip, place.port) for place in found] == [("127.0.0.1", urlsplit(app.base).port)]
+    sockets = [place.laddr for place in psutil.Process(app.process.pid).net_connections("inet") if place.status == psutil.CONN_LISTEN]
+    assert [(place.ip, place.port) for place in sockets] == [("127.0.0.1", urlsplit(app.base).port)]
 
 
 def test_only_that_it_runs_is_told_to_all(app: Served) -> None:

@@ -38,13 +38,13 @@ def test_no_single_column_is_far_off(method: str, figures: dict[str, Any]) -> No
     names, sizes = [*(column.name for column in kind.columns), "income"], [*(len(column.categories) for column in kind.columns), 2]
     plan = make_plan(method, dataset.facts, epsilon=1.0, delta=1 / (n * math.log(n)))
     assert plan.bound.epsilon <= 1
-    found = []
+    distances = []
     for seed in SEEDS:
         state = new_state(plan, seed=seed)
         for _ in fit(plan, dataset, state):
             pass
-        found.append(off(sample(plan, state, n), dataset.train, sizes))
-        worst = int(np.argmax(found[-1]))
-        figures |= {f"seed {seed}": f"target {found[-1][-1]:.4f}, worst {names[worst]} {found[-1][worst]:.4f}"}
-    assert max(columns[-1] for columns in found) <= OF_TARGET
-    assert max(map(max, found)) <= OF_ANY
+        distances.append(off(sample(plan, state, n), dataset.train, sizes))
+        worst = int(np.argmax(distances[-1]))
+        figures |= {f"seed {seed}": f"target {distances[-1][-1]:.4f}, worst {names[worst]} {distances[-1][worst]:.4f}"}
+    assert max(columns[-1] for columns in distances) <= OF_TARGET
+    assert max(map(max, distances)) <= OF_ANY

@@ -57,8 +57,8 @@ def reproduce_line(method: str, epsilon: float | None, figures: dict[str, Any]) 
     recipe = recipes.load_recipe("digits")
     (line,) = [run for run in recipe.runs if (run.method, run.epsilon) == (method, epsilon)]
     results = list(reproduce(recipe.model_copy(update={"runs": (line,)}), here(), reuse=True))
-    measured = [next(found for found in result["evaluation"]["results"] if found["name"] == ACCURACY) for result in results]
-    values = [found["value"] for found in measured]
+    measured = [next(row for row in result["evaluation"]["results"] if row["name"] == ACCURACY) for result in results]
+    values = [row["value"] for row in measured]
     figures |= {
         "trained by": trained_by(results),
         "measure": ACCURACY,
@@ -72,14 +72,14 @@ def reproduce_line(method: str, epsilon: float | None, figures: dict[str, Any]) 
         "delta": results[0]["bound"]["delta"],
     }
     assert len(results) == len({result["run"] for result in results}) == REPEATS
-    assert all(found["num_samples"] == NUM_SAMPLES for found in measured)
+    assert all(row["num_samples"] == NUM_SAMPLES for row in measured)
     assert max(result["seconds"] for result in results) <= 60 * MINUTES
     return results
 
 
 def epsilon_zero(measured: list[dict[str, Any]]) -> dict[str, float]:
     """Mean and spread of the public models' accuracies; nothing where there is no public model."""
-    values = [found["epsilon_zero"] for found in measured if found["epsilon_zero"] is not None]
+    values = [row["epsilon_zero"] for row in measured if row["epsilon_zero"] is not None]
     return {"epsilon 0, mean": statistics.fmean(values), "epsilon 0, spread": statistics.stdev(values)} if values else {}
 
 

@@ -69,14 +69,14 @@ def explained(quotient: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     The noise is fl32(n), n a float64 normal, and the quotient is fl(fl(g + fl(SIGMA n)) / 1000).
     """
     noise = ((quotient.astype(np.float64) * DIVISOR - gradient) / SIGMA).astype(np.float32)
-    found = np.zeros(quotient.shape, dtype=bool)
+    matches = np.zeros(quotient.shape, dtype=bool)
     for step in range(-3, 4):
         candidate = noise.copy()
         for _ in range(abs(step)):
             candidate = np.nextafter(candidate, np.float32(np.inf if step > 0 else -np.inf))
         total = torch.from_numpy(gradient.astype(np.float32)).add(torch.from_numpy(candidate), alpha=SIGMA)
-        found |= (total / DIVISOR).numpy() == quotient
-    return found
+        matches |= (total / DIVISOR).numpy() == quotient
+    return matches
 
 
 def tied(weights: np.ndarray, known: np.ndarray) -> float:
@@ -111,9 +111,9 @@ def measured(kind: type[PrivateOptimizer], wrapped: Wrapped, statistic: Statisti
         return statistic(released(kind, seed + 5_000 * joined, torch.from_numpy(known) if joined else nothing, wrapped), known)
 
     tries = {joined: np.array([score(10_000 + seed, joined) for seed in range(40)]) for joined in (False, True)}
-    bar, told = (tries[True].mean() + tries[False].mean()) / 2, bool(tries[True].mean() >= tries[False].mean())
+    bar, higher = (tries[True].mean() + tries[False].mean()) / 2, bool(tries[True].mean() >= tries[False].mean())
     above = {joined: sum(score(seed, joined) > bar for seed in range(RUNS)) for joined in (False, True)}
-    right, wrong = above[told], above[not told]
+    right, wrong = above[higher], above[not higher]
     true_positive = stats.beta.ppf(0.025, right, RUNS - right + 1) if right else 0.0
     false_positive = stats.beta.ppf(0.975, wrong + 1, RUNS - wrong) if wrong < RUNS else 1.0
     lower = math.log((true_positive - DELTA) / false_positive) if true_positive > max(false_positive, DELTA) else 0.0

@@ -44,9 +44,9 @@ def write_table(path: Path, rows: int) -> None:
 
 def command(*words: str) -> str:
     """What the command prints."""
-    found = subprocess.run([sys.executable, "-m", "workbench.cli", *words], capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr[-2_000:]
-    return found.stdout
+    process = subprocess.run([sys.executable, "-m", "workbench.cli", *words], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr[-2_000:]
+    return process.stdout
 
 
 @contextmanager

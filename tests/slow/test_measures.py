@@ -26,7 +26,9 @@ def test_the_measures_keep_their_limit(name: str, figures: dict[str, Any]) -> No
         pytest.skip("the IDX files of MNIST are not here: set WORKBENCH_DATA to the folder that holds them")
     minutes, results = measures.LIMITED[name]()
     figures |= {"minutes of one core": minutes, "limit on two": measures.LIMITS[name]}
-    figures["measures"] = [{"measure": found.name, "value": found.value, "seconds by the clock": found.seconds} for found in results]
+    figures["measures"] = [
+        {"measure": measure.name, "value": measure.value, "seconds by the clock": measure.seconds} for measure in results
+    ]
     if len(results) == 1:
         figures["each"] = results[0].note
         assert results[0].value > 0.7

@@ -50,12 +50,12 @@ def test_an_overfitted_model_of_500_records_is_told_from_chance(figures: dict[st
         denoiser = method.denoiser(state)  # type: ignore[attr-defined]
         for name, score in SCORES.items():
             members, others = (score(denoiser, side, 0, ignore_progress) for side in (data.train, data.held_out))
-            found = membership_result(name, members, others)
-            rates = ", ".join(f"{point.tpr[0]:.3f} at {point.aim:g}" for point in found.points)
-            interval = f"{found.interval[0]:.3f} to {found.interval[1]:.3f}"
-            figures[f"{name}, training {seed}"] = f"AUC {found.auc:.3f} ({interval}); true-positive rate {rates}"
+            attack = membership_result(name, members, others)
+            rates = ", ".join(f"{point.tpr[0]:.3f} at {point.aim:g}" for point in attack.points)
+            interval = f"{attack.interval[0]:.3f} to {attack.interval[1]:.3f}"
+            figures[f"{name}, training {seed}"] = f"AUC {attack.auc:.3f} ({interval}); true-positive rate {rates}"
             if name == "loss":
-                assert found.interval[0] > 0.7
+                assert attack.interval[0] > 0.7
 
 
 @pytest.mark.slow(depends=[*FLOW, *DDPM, *PRIVATE_STEP, "workbench/methods/dp_sgd_dm/**", "workbench/methods/class_moments/**"])
@@ -65,23 +65,23 @@ def test_a_useful_model_with_bound_1_is_not_told_from_chance(figures: dict[str, 
     One interval, Student's over the seeds' AUC, holds .5 and is at most .06 wide; its utility is above the floor's (class-moments) on the
     same records at the same bound. Seeds 0 to 4, which were run first, missed it: .5143, from .5011 to .5276. These are fresh ones.
     """
-    found: dict[str, list[float]] = {"AUC": [], "accuracy": [], "accuracy of the floor": []}
+    measured: dict[str, list[float]] = {"AUC": [], "accuracy": [], "accuracy of the floor": []}
     for seed in SEEDS:
         data = split(seed)
         plan, state, accuracy = trained("dp-sgd-dm", data, seed)
         denoiser = plan.build().denoiser(state)  # type: ignore[attr-defined]
         members, others = (loss_score(denoiser, side, seed, ignore_progress) for side in (data.train, data.held_out))
-        found["AUC"].append(membership_result("loss", members, others, seed).auc)
-        found["accuracy"].append(accuracy)
-        found["accuracy of the floor"].append(trained("class-moments", data, seed)[2])
+        measured["AUC"].append(membership_result("loss", members, others, seed).auc)
+        measured["accuracy"].append(accuracy)
+        measured["accuracy of the floor"].append(trained("class-moments", data, seed)[2])
         assert plan.bound.status == "proved"
         assert plan.bound.epsilon <= 1.0
-    mean = float(np.mean(found["AUC"]))
-    half = float(t.ppf(0.975, len(SEEDS) - 1) * np.std(found["AUC"], ddof=1) / len(SEEDS) ** 0.5)
-    figures |= {name: ", ".join(f"{value:.4f}" for value in values) for name, values in found.items()}
+    mean = float(np.mean(measured["AUC"]))
+    half = float(t.ppf(0.975, len(SEEDS) - 1) * np.std(measured["AUC"], ddof=1) / len(SEEDS) ** 0.5)
+    figures |= {name: ", ".join(f"{value:.4f}" for value in values) for name, values in measured.items()}
     figures |= {"mean AUC": f"{mean:.4f}, 95 % interval {mean - half:.4f} to {mean + half:.4f}"}
-    figures |= {"members": MEMBERS, "non-members": len(data.held_out), "mean accuracy": np.mean(found["accuracy"]).item()}
-    figures |= {"mean accuracy of the floor": np.mean(found["accuracy of the floor"]).item()}
+    figures |= {"members": MEMBERS, "non-members": len(data.held_out), "mean accuracy": np.mean(measured["accuracy"]).item()}
+    figures |= {"mean accuracy of the floor": np.mean(measured["accuracy of the floor"]).item()}
     assert abs(mean - 0.5) <= half <= MARGIN, f"{mean:.4f} +- {half:.4f}"
     assert figures["mean accuracy"] > figures["mean accuracy of the floor"]
 
@@ -115,7 +115,7 @@ def test_shadow_models_and_the_game_on_runs_with_and_without_privacy(
         held_out_labels=np.asarray(outside.labels),
     )
 
-    def asked(*command: str) -> Any:
+    def json_of(*command: str) -> Any:
         """What a command prints as JSON."""
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
@@ -126,19 +126,19 @@ def test_shadow_models_and_the_game_on_runs_with_and_without_privacy(
 
     of_file = ("--dataset", str(file), "--classes", ",".join("0123456789"), "--seed", "0", "--wait")
     by_heart = (f"--set={name}={json.dumps(value)}" for name, value in (SETTINGS | {"training.steps": STEPS}).items())
-    open_run = asked("train", "nonprivate", *of_file, *by_heart)["run"]
-    private_run = asked("train", "dp-sgd-dm", *of_file, "--epsilon", "1")["run"]
-    lira = asked("membership", open_run, "--score", "lira", "--shadows", str(SHADOWS))
-    loss = asked("membership", open_run, "--score", "loss")
-    games = {name: asked("game", run, "--games", str(GAMES)) for name, run in (("none", open_run), ("bound 1", private_run))}
-    for name, found in (("LiRA", lira), ("loss", loss)):
-        low, high = found["interval"]
-        rates = ", ".join(f"{point['tpr'][0]:.3f} at {point['aim']:g}" for point in found["points"])
-        figures[f"{name}, without privacy"] = f"AUC {found['auc']:.3f} ({low:.3f} to {high:.3f}); true-positive rate {rates}"
-    for name, found in games.items():
-        low, high = found["interval"]
-        most = "" if found["most"] is None else f"; the bound leaves {found['most']:.3f}"
-        figures[f"advantage in {GAMES} games, privacy: {name}"] = f"{found['advantage']:.3f} ({low:.3f} to {high:.3f}){most}"
+    open_run = json_of("train", "nonprivate", *of_file, *by_heart)["run"]
+    private_run = json_of("train", "dp-sgd-dm", *of_file, "--epsilon", "1")["run"]
+    lira = json_of("membership", open_run, "--score", "lira", "--shadows", str(SHADOWS))
+    loss = json_of("membership", open_run, "--score", "loss")
+    games = {name: json_of("game", run, "--games", str(GAMES)) for name, run in (("none", open_run), ("bound 1", private_run))}
+    for name, attack in (("LiRA", lira), ("loss", loss)):
+        low, high = attack["interval"]
+        rates = ", ".join(f"{point['tpr'][0]:.3f} at {point['aim']:g}" for point in attack["points"])
+        figures[f"{name}, without privacy"] = f"AUC {attack['auc']:.3f} ({low:.3f} to {high:.3f}); true-positive rate {rates}"
+    for name, game in games.items():
+        low, high = game["interval"]
+        most = "" if game["most"] is None else f"; the bound leaves {game['most']:.3f}"
+        figures[f"advantage in {GAMES} games, privacy: {name}"] = f"{game['advantage']:.3f} ({low:.3f} to {high:.3f}){most}"
     assert lira["interval"][0] > 0.5
     assert games["none"]["interval"][0] > 0
     assert games["bound 1"]["interval"][0] <= games["bound 1"]["most"] < 1.0

@@ -116,7 +116,7 @@ def frechet_distance(samples: Records, mnist: datasets.Dataset, run: Run) -> eva
 
 def metric(result: dict[str, Any], name: str) -> dict[str, Any]:
     """The result of one measure."""
-    return next(found for found in result["evaluation"]["results"] if found["name"] == name)
+    return next(row for row in result["evaluation"]["results"] if row["name"] == name)
 
 
 def check_bound(result: dict[str, Any], epsilon: float) -> None:

@@ -52,9 +52,9 @@ DEPENDS = [
 @pytest.mark.slow(depends=DEPENDS)
 def test_no_change_goes_unnoticed_where_a_bound_is_decided(request: pytest.FixtureRequest, tmp_path: Path, figures: dict[str, Any]) -> None:
     root, arguments = request.config.rootpath, json.loads(ARGUMENTS.read_text())
-    found = outcomes(root, tmp_path)
-    alive = {key: value for key, value in found.items() if value["outcome"] != "killed"}
-    figures |= {"mutants drawn": len(found), "seed": SEED, "killed": len(found) - len(alive), "held to change no guarantee": 0}
+    mutants = outcomes(root, tmp_path)
+    alive = {key: value for key, value in mutants.items() if value["outcome"] != "killed"}
+    figures |= {"mutants drawn": len(mutants), "seed": SEED, "killed": len(mutants) - len(alive), "held to change no guarantee": 0}
     figures |= {f"drawn in {name}": number for name, number in by_package(drawn(root, COUNT, SEED)).items()}
     figures["held to change no guarantee"] = len(alive.keys() & arguments.keys())
     figures["survivors"] = [

@@ -42,15 +42,15 @@ def steps_for(method: str, plan: experiment.Plan, pace: Pace) -> dict[str, int]:
     """Steps of each stage that take about `STAGE_SECONDS`: of the fields called steps, those that change a stage's number."""
     built, stages = plan.build(), {stage.stage: stage for stage in expectation_of(plan, pace).stages}
     before = {stage.name: stage.steps for stage in built.stages(plan.facts)}
-    found = {}
+    steps = {}
     for field, value in dotted(plan.config).items():
         if field.rpartition(".")[2] == "steps":
             more = type(built)(with_values(built.config, {field: value + 1})).stages(plan.facts)
             seconds = sum(stages[stage.name].seconds / stage.steps for stage in more if stage.steps != before[stage.name])
-            found |= {field: max(2, min(MOST_STEPS, round(STAGE_SECONDS / seconds)))} if seconds else {}
-    if not found:
+            steps |= {field: max(2, min(MOST_STEPS, round(STAGE_SECONDS / seconds)))} if seconds else {}
+    if not steps:
         pytest.skip(f"{method} takes few steps, of a second each: starting decides")
-    return found
+    return steps
 
 
 DEPENDS = ["workbench/runs/pace.py", "workbench/runs/rehearsal.py", "workbench/runs/fitting.py"]
@@ -69,8 +69,8 @@ def test_a_run_takes_about_the_expected_time(method: str, figures: dict[str, Any
     run = runs.wait(here(), runs.launch(here(), plan, dataset_of(method), performance=SPEED).id, timeout_seconds=900)
     assert run.state == "done", run.error
     assert run.seconds_running is not None
-    found = expectation_of(plan, pace)
-    ratio = run.seconds_running / found.seconds
-    figures |= {"expected (s)": round(found.seconds, 1), "taken (s)": round(run.seconds_running, 1), "taken / expected": round(ratio, 2)}
-    figures["steps"] = ", ".join(f"{stage.stage} {stage.steps}: {stage.seconds:.1f} s" for stage in found.stages)
+    expected = expectation_of(plan, pace)
+    ratio = run.seconds_running / expected.seconds
+    figures |= {"expected (s)": round(expected.seconds, 1), "taken (s)": round(run.seconds_running, 1), "taken / expected": round(ratio, 2)}
+    figures["steps"] = ", ".join(f"{stage.stage} {stage.steps}: {stage.seconds:.1f} s" for stage in expected.stages)
     assert 1 - WITHIN <= ratio <= 1 + WITHIN

@@ -111,20 +111,20 @@ class Division:
         assert interval is not None
         means = self.groups(copies, distance)
         away = [nearest(means, side)[1][:, 0] if len(means) else np.zeros(0) for side in self.sides]
-        found = {
+        leaks = {
             "near a record": Leak.below(near[:, 0], other[:, 0], distance),
             "ratio": Leak.below(ratios(near), ratios(other), ratio),
             "gallery order": order_leak(Neighbours("pixels", i, near, j[:, 0], other[:, 0]).suspicion),
             "extraction": leak_of(away[0], away[1], distance, SIZE),
         }
-        return {"share": interval[0] > 0.5} | {name: leak.p < LEVEL for name, leak in found.items()}
+        return {"share": interval[0] > 0.5} | {name: leak.p < LEVEL for name, leak in leaks.items()}
 
 
 def places(rows: np.ndarray, count: int) -> np.ndarray:
     """The position of every record of the pool in a set, -1 outside."""
-    found = np.full(count, -1)
-    found[rows] = np.arange(len(rows))
-    return found
+    positions = np.full(count, -1)
+    positions[rows] = np.arange(len(rows))
+    return positions
 
 
 @pytest.mark.slow(depends=DEPENDS)
@@ -141,10 +141,10 @@ def test_a_leak_planted_in_mnist_is_found(slow_home: Path, figures: dict[str, An
                 counts[name, number] = counts.get((name, number), 0) + raised
     names = sorted({name for name, _ in counts})
     for name in names:
-        found = [number for number in PLANTED[1:] if counts[name, number] >= POWER * REPETITIONS]
+        detected = [number for number in PLANTED[1:] if counts[name, number] >= POWER * REPETITIONS]
         figures[name] = (
             f"alarms without a leak {counts[name, 0]} of {REPETITIONS}, at 5 % of copies {counts[name, 50]}; "
-            f"smallest share found with power {POWER}: {min(found) * TIMES / SIZE:.1%}"
+            f"smallest share found with power {POWER}: {min(detected) * TIMES / SIZE:.1%}"
         )
     figures["CPU minutes"] = round((time.process_time() - start) / 60, 1)
     assert min(counts[name, 50] for name in names) >= POWER * REPETITIONS

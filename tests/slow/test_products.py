@@ -20,7 +20,7 @@ DEPENDS = [
 @pytest.mark.slow(depends=DEPENDS)
 @pytest.mark.parametrize("method", METHODS)
 def test_what_happens_is_what_the_stages_state_of_every_two_changes(method: str, figures: dict[str, Any]) -> None:
-    found = list(cases.products(method))
-    broken = {case.name: wrong for case in found if (wrong := violations(findings(case.bench())))}
-    figures["mechanisms beyond those of CI"] = len(found)
+    products = list(cases.products(method))
+    broken = {case.name: wrong for case in products if (wrong := violations(findings(case.bench())))}
+    figures["mechanisms beyond those of CI"] = len(products)
     assert broken == {}

@@ -34,11 +34,11 @@ DEPENDS = [
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_claim_is_caught(name: str, figures: dict[str, Any]) -> None:
     """As `workbench caught` does it, with another seed than that of what is shown."""
-    found = attack_claim(name, ATTACKS[name], TRIALS, CONFIDENCE, seed=1)
+    attack = attack_claim(name, ATTACKS[name], TRIALS, CONFIDENCE, seed=1)
     shown = attack_of(name)
-    figures |= {"claim": found.claim, "measured, at least": found.epsilon, "confidence": CONFIDENCE, "trials": TRIALS}
-    figures |= {"missed": found.missed, "accused": found.accused}
-    assert found.is_caught
+    figures |= {"claim": attack.claim, "measured, at least": attack.epsilon, "confidence": CONFIDENCE, "trials": TRIALS}
+    figures |= {"missed": attack.missed, "accused": attack.accused}
+    assert attack.is_caught
     assert shown is not None
-    assert shown.claim == pytest.approx(found.claim)
+    assert shown.claim == pytest.approx(attack.claim)
     assert shown.epsilon > shown.claim

@@ -62,23 +62,23 @@ def test_breast_cancer_reaches_its_bars(epsilon: float | None, figures: dict[str
     preset = "published" if epsilon is None else "default"
     plan = experiment.make_plan("ddm", dataset.facts, epsilon=epsilon, delta=1 / 800, preset=preset)
     real = pairs(dataset.facts, dataset.train)
-    found: dict[str, list[float]] = {"accuracy": [], "pairs apart": [], "minutes": []}
+    measured: dict[str, list[float]] = {"accuracy": [], "pairs apart": [], "minutes": []}
     for seed in range(3):
         start = time.process_time()
         state = experiment.new_state(plan, seed=seed)
         for _ in experiment.fit(plan, dataset, state):
             pass
         drawn = experiment.sample(plan, state, 1500)
-        found["minutes"].append((time.process_time() - start) / 60)
-        found["accuracy"].append(downstream.accuracy(downstream.logistic_regression, drawn, dataset, seed))
-        found["pairs apart"].append(apart(pairs(dataset.facts, drawn), real))
+        measured["minutes"].append((time.process_time() - start) / 60)
+        measured["accuracy"].append(downstream.accuracy(downstream.logistic_regression, drawn, dataset, seed))
+        measured["pairs apart"].append(apart(pairs(dataset.facts, drawn), real))
     ceiling = downstream.accuracy(downstream.logistic_regression, dataset.train, dataset, 0)
     baseline = apart(independent(dataset.facts, dataset.train), real)
-    figures |= {name: ", ".join(f"{value:.3f}" for value in values) for name, values in found.items()}
+    figures |= {name: ", ".join(f"{value:.3f}" for value in values) for name, values in measured.items()}
     figures |= {"accuracy of real records": f"{ceiling:.3f}", "independent columns apart": f"{baseline:.3f}"}
-    assert np.mean(found["accuracy"]) >= BARS[epsilon]
-    assert max(found["minutes"]) <= MINUTES
-    assert epsilon == 1.0 or max(found["pairs apart"]) < baseline
+    assert np.mean(measured["accuracy"]) >= BARS[epsilon]
+    assert max(measured["minutes"]) <= MINUTES
+    assert epsilon == 1.0 or max(measured["pairs apart"]) < baseline
 
 
 @pytest.mark.slow(depends=DEPENDS)
@@ -87,12 +87,12 @@ def test_planted_outliers_are_among_the_most_exposed(figures: dict[str, Any]) ->
     dataset = experiment.load("patients")
     method = experiment.make_plan("ddm", dataset.facts, epsilon=10).build()
     assert isinstance(method, DDM)
-    found = method.per_instance(dataset.facts, dataset.train, DRAWS)
+    leakage = method.per_instance(dataset.facts, dataset.train, DRAWS)
     planted = dataset.train.attributes["planted"].astype(bool)
     count = round(EXPOSED * len(planted))
-    hits = int(planted[np.argsort(-found.total)[:count]].sum())
+    hits = int(planted[np.argsort(-leakage.total)[:count]].sum())
     chance = float(binom.sf(hits - 1, planted.sum(), EXPOSED))
-    error = float(np.median(found.standard_error / found.total))
+    error = float(np.median(leakage.standard_error / leakage.total))
     figures |= {"planted": int(planted.sum()), "found among the most exposed 5 %": hits, "power": f"{hits / planted.sum():.2f}"}
     figures |= {"as many by chance": f"{chance:.1e}", "draws": DRAWS, "median relative standard error": f"{error:.2f}"}
     assert hits >= planted.sum() / 2

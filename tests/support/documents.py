@@ -90,8 +90,8 @@ class Block:
 
 def blocks(document: str) -> list[Block]:
     """All code blocks of a document, in order."""
-    found = re.findall(r"^ *```(.*?)\n(.*?)^ *```", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL)
-    return [Block(document, language.strip(), text) for language, text in found]
+    matches = re.findall(r"^ *```(.*?)\n(.*?)^ *```", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [Block(document, language.strip(), text) for language, text in matches]
 
 
 def runnable(document: str) -> bool:

@@ -34,7 +34,7 @@ def drawings_drawn_once(request: pytest.FixtureRequest, tmp_path_factory: pytest
 def shared(cached_records: Callable[[Path, Callable[[], Records]], Records], folder: Path) -> Callable[..., Records]:
     """The cache of a home, which looks in a folder of all homes before it draws."""
 
-    def found(path: Path, draw: Callable[[], Records]) -> Records:
+    def shared_records(path: Path, draw: Callable[[], Records]) -> Records:
         kept, is_new = folder / path.name, not path.exists()
         if is_new and kept.exists():
             make_private_folder(path.parent)
@@ -47,4 +47,4 @@ def shared(cached_records: Callable[[Path, Callable[[], Records]], Records], fol
             partial.replace(kept)
         return records
 
-    return found
+    return shared_records

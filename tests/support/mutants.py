@@ -64,14 +64,14 @@ def mutants(root: Path, path: Path) -> list[Mutant]:
     source = path.read_text()
     lines, name = source.splitlines(), str(path.relative_to(root))
     seen: Counter[tuple[str, str]] = Counter()
-    tree, found = ast.parse(source), []
+    tree, mutations = ast.parse(source), []
     within = [range(f.lineno, (f.end_lineno or f.lineno) + 1) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
     for number, (node, changed) in enumerate(changes(tree)):
         text, change = lines[node.lineno - 1].strip(), described(node, changed)
         seen[text, change] += 1
         at_import = not any(node.lineno in lines for lines in within)
-        found.append(Mutant(name, node.lineno, text, change, number, seen[text, change], at_import))
-    return found
+        mutations.append(Mutant(name, node.lineno, text, change, number, seen[text, change], at_import))
+    return mutations
 
 
 def mutated(root: Path, mutant: Mutant) -> str:
@@ -87,8 +87,8 @@ def drawn(root: Path, count: int, seed: int) -> list[Mutant]:
 
     Each has a place of its own in the draw, so that a change of the code leaves the other mutants drawn as they were.
     """
-    found = [mutant for path in files(root) for mutant in mutants(root, path)]
-    return sorted(found, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())[:count]
+    candidates = [mutant for path in files(root) for mutant in mutants(root, path)]
+    return sorted(candidates, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())[:count]
 
 
 def files(root: Path) -> list[Path]:

@@ -68,7 +68,7 @@ def _nested(depth: int, value: Any) -> Any:
 def _places(document: Any, depth: int = 0) -> list[tuple[Any, Any]]:
     """Every place of a document down to `DEEPEST`: what holds it, and its key or position there."""
     keys = list(document) if isinstance(document, dict) else list(range(len(document))) if isinstance(document, list) else []
-    inner = [found for key in keys for found in _places(document[key], depth + 1)] if depth < DEEPEST else []
+    inner = [place for key in keys for place in _places(document[key], depth + 1)] if depth < DEEPEST else []
     return [(document, key) for key in keys] + inner
 
 

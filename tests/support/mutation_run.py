@@ -141,13 +141,13 @@ def reach(copies: Sequence[Path], kept: Path) -> Reach:
     names = [name for name in names if traceable(Path(name))]
 
     def trace(name: str, copy: Path) -> Reach:
-        found = traced(copy, name, kept.with_suffix(f".{copy.name}.now"))
-        return found | {"state": trace_state(copy, name, found)}
+        reached = traced(copy, name, kept.with_suffix(f".{copy.name}.now"))
+        return reached | {"state": trace_state(copy, name, reached)}
 
     stale = [name for name in names if name not in known or known[name]["state"] != trace_state(copy, name, known[name])]
     written = time.monotonic()
-    for name, found in shared(trace, stale, copies):
-        known[name] = found
+    for name, reached in shared(trace, stale, copies):
+        known[name] = reached
         if time.monotonic() - written > KEEP_SECONDS:  # what is known of all is long
             write(kept, known)
             written = time.monotonic()
@@ -161,9 +161,9 @@ def reach(copies: Sequence[Path], kept: Path) -> Reach:
     return whole
 
 
-def trace_state(copy: Path, name: str, found: Reach) -> str:
+def trace_state(copy: Path, name: str, reached: Reach) -> str:
     """What a trace follows from: its file of tests, and every module that it imported."""
-    return digest(path for path in (copy / name, *(copy / file for file in sorted(found["lines"]))) if path.exists())
+    return digest(path for path in (copy / name, *(copy / file for file in sorted(reached["lines"]))) if path.exists())
 
 
 def shared(work: Callable[[Item, Path], Found], items: Sequence[Item], copies: Sequence[Path]) -> Iterator[tuple[Item, Found]]:
@@ -185,22 +185,22 @@ def shared(work: Callable[[Item, Path], Found], items: Sequence[Item], copies: S
         for reading in select.select(list(busy), [], [])[0]:
             child, item, copy = busy.pop(reading)
             with os.fdopen(reading, "rb") as pipe:
-                done, found = pickle.loads(pipe.read(int.from_bytes(pipe.read(8), "big")))
+                done, result = pickle.loads(pipe.read(int.from_bytes(pipe.read(8), "big")))
             os.waitpid(child, 0)
             if not done:
-                raise RuntimeError(found)
+                raise RuntimeError(result)
             free.append(copy)
-            yield item, found
+            yield item, result
 
 
 def answer(writing: int, work: Callable[[Item, Path], Found], item: Item, copy: Path) -> NoReturn:
     """Write what the work finds, or what stopped it, and end; the length goes first, as what the work has left behind may hold the pipe."""
     try:
-        told = pickle.dumps((True, work(item, copy)))
+        message = pickle.dumps((True, work(item, copy)))
     except BaseException as error:
-        told = pickle.dumps((False, str(error)))
+        message = pickle.dumps((False, str(error)))
     with os.fdopen(writing, "wb") as pipe:
-        pipe.write(len(told).to_bytes(8, "big") + told)
+        pipe.write(len(message).to_bytes(8, "big") + message)
     os._exit(0)
 
 
@@ -209,7 +209,7 @@ def traceable(path: Path) -> bool:
     return path.parts[1] not in LEFT_OUT and path.stem not in ("test_notebooks", "test_tooling", "test_slow_tier", "test_mutants")
 
 
-def traced(copy: Path, name: str, found: Path) -> Reach:
+def traced(copy: Path, name: str, path: Path) -> Reach:
     """The trace of one file of tests, which have to pass before mutants mean anything."""
 
     def work() -> int:
@@ -217,14 +217,14 @@ def traced(copy: Path, name: str, found: Path) -> Reach:
         os.register_at_fork(after_in_child=plugin.measured.stop)  # what a test forks is not traced
         with plugin.measured.collect():
             code = pytest.main(["-q", "-p", "no:cacheprovider", name], plugins=[plugin])
-        found.write_text(json.dumps({"lines": plugin.lines(), "seconds": plugin.seconds, "failed": plugin.failed}))
+        path.write_text(json.dumps({"lines": plugin.lines(), "seconds": plugin.seconds, "failed": plugin.failed}))
         return int(code)
 
     code = in_child(copy, work, 3600)
     if code not in (0, 5):  # 5: all its tests are in the slow tier
-        failed = "\n".join(json.loads(found.read_text())["failed"]) if code == 1 else f"pytest returned {code}"
+        failed = "\n".join(json.loads(path.read_text())["failed"]) if code == 1 else f"pytest returned {code}"
         raise RuntimeError(f"Expected the tests of {name} to pass before mutants mean anything.\n{failed}")
-    return json.loads(found.read_text())
+    return json.loads(path.read_text())
 
 
 def digest(paths: Iterable[Path]) -> str:
@@ -287,12 +287,12 @@ def run(root: Path, scratch: Path, store: Path, count: int, seed: int, libraries
         if before.get("file") == state["file"] and (before["outcome"] == "killed" or before["tests"] == state["tests"]):
             return before
         began = time.perf_counter()
-        found = outcome(copy, mutant, tests)
+        verdict = outcome(copy, mutant, tests)
         seconds = round(time.perf_counter() - began, 1)
-        return state | {"outcome": found, "line": mutant.line, "seconds": seconds, "number_of_tests": len(tests)}
+        return state | {"outcome": verdict, "line": mutant.line, "seconds": seconds, "number_of_tests": len(tests)}
 
-    for mutant, found in shared(judge, chosen, copies):
-        known[mutant.key] = found
+    for mutant, entry in shared(judge, chosen, copies):
+        known[mutant.key] = entry
         write(store, known)
     return {mutant.key: known[mutant.key] for mutant in chosen}
 

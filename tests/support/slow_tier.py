@@ -282,10 +282,10 @@ def digest(root: Path, patterns: Sequence[str]) -> str:
 
 def matching(root: Path, pattern: str) -> list[Path]:
     """The files that match a pattern; none is an error, as a file that was moved would change without anybody's notice."""
-    found = [path for path in root.glob(f"{pattern}/*" if pattern.endswith("**") else pattern) if is_source(path)]
-    if not found:
+    paths = [path for path in root.glob(f"{pattern}/*" if pattern.endswith("**") else pattern) if is_source(path)]
+    if not paths:
         raise pytest.UsageError(f"Expected a slow test to depend on files that exist, got {pattern!r}. Mend its `depends`.")
-    return found
+    return paths
 
 
 def is_source(path: Path) -> bool:

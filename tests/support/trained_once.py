@@ -54,16 +54,16 @@ def by_files(train: Callable[..., Any], folder: Path) -> Callable[..., Any]:
     from workbench.evaluation import learners
 
     def trained(build: Any, records: Records, num_classes: int, seed: int) -> Any:
-        told = (build.__name__, records.records.shape, num_classes, seed, learners.STEPS)
+        parts = (build.__name__, records.records.shape, num_classes, seed, learners.STEPS)
         arrays = (np.ascontiguousarray(records.records), learners.labels_of(records, num_classes))
-        key = hashlib.sha256(repr(told).encode() + b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
+        key = hashlib.sha256(repr(parts).encode() + b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
         path = folder / f"{key}.pt"
         if path.exists():
             return learners.restore_classifier(build, tuple(records.records.shape[1:]), num_classes, torch.load(path, weights_only=True))
-        found = train(build, records, num_classes, seed)
+        classifier = train(build, records, num_classes, seed)
         partial = path.with_suffix(f".{os.getpid()}")
-        torch.save(found.module.state_dict(), partial)
+        torch.save(classifier.module.state_dict(), partial)
         partial.replace(path)
-        return found
+        return classifier
 
     return trained

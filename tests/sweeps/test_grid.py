@@ -34,11 +34,11 @@ def test_the_product_of_methods_epsilons_settings_and_seeds() -> None:
 
 def test_equal_requests_have_one_identity_and_others_another() -> None:
     """However numbers are written and whatever the title; a seed, a setting or a measure more is another sweep."""
-    asked = identity(grid(settings={"dp-merf:training.steps": (5,)}).recipe("one"))
-    assert identity(grid(epsilons=(1, 10, 1.0), settings={"dp-merf:training.steps": (5, 5)}).recipe("other")) == asked
+    expected = identity(grid(settings={"dp-merf:training.steps": (5,)}).recipe("one"))
+    assert identity(grid(epsilons=(1, 10, 1.0), settings={"dp-merf:training.steps": (5, 5)}).recipe("other")) == expected
     others = [{"seeds": (0,)}, {"repeats": 2}, {"settings": {"dp-merf:training.steps": (6,)}}, {"metrics": ("accuracy_mlp",)}]
-    found = {identity(grid(**{"settings": {"dp-merf:training.steps": (5,)}, **other}).recipe()) for other in others}
-    assert len(found - {asked}) == 4
+    identities = {identity(grid(**{"settings": {"dp-merf:training.steps": (5,)}, **other}).recipe()) for other in others}
+    assert len(identities - {expected}) == 4
 
 
 def test_epsilons_that_the_paper_claims_are_another_sweep() -> None:

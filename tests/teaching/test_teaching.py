@@ -34,22 +34,22 @@ def test_signal_and_epsilon_over_time_are_those_of_the_schedule() -> None:
 
 
 def test_noised_digits_begin_as_themselves_and_end_alike() -> None:
-    found = forward.noised_digits("linear")
+    noised = forward.noised_digits("linear")
     train = load("digits").train
     assert train.labels is not None
-    assert (found[0] == train.records[[int(np.flatnonzero(train.labels == label)[0]) for label in range(10)]]).all()
-    signal = [abs(np.corrcoef(found[0].ravel(), images.ravel())[0, 1]) for images in found[[4, 12, 40]]]
+    assert (noised[0] == train.records[[int(np.flatnonzero(train.labels == label)[0]) for label in range(10)]]).all()
+    signal = [abs(np.corrcoef(noised[0].ravel(), images.ravel())[0, 1]) for images in noised[[4, 12, 40]]]
     assert signal[0] > signal[1] > signal[2]
     assert signal[2] < 0.1
 
 
 def test_a_step_taken_apart_is_the_engine_s_own() -> None:
-    found, _ = one_step.gradients()
+    gradients, _ = one_step.gradients()
     step = one_step.take_apart(StepChoices(max_grad_norm=1.0, noise_multiplier=2.0, left_out=3))
     assert step.clipped.max() <= 1 + 1e-9
     assert (step.norms > 1).any()
     assert (step.norms < 1).any()
-    total = (found * np.minimum(1, 1 / step.norms)[:, None]).sum(0)
+    total = (gradients * np.minimum(1, 1 / step.norms)[:, None]).sum(0)
     assert step.sum_norm == pytest.approx(float(np.linalg.norm(total)))
     assert step.place_with - step.place_without == pytest.approx(step.clipped[3])
     assert step.mu == pytest.approx(step.clipped[3] / 2)
@@ -65,8 +65,8 @@ def test_the_ideal_denoiser_finds_the_mean_of_a_gaussian_in_closed_form() -> Non
     x_t, time = torch.randn(2, 1, 8, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64), 400
     alpha = float(build_schedule(DiffusionConfig()).alphas_cumprod[time])
     gain = np.linalg.solve(alpha * covariance + (1 - alpha) * np.eye(64), (x_t.reshape(2, 64).numpy() - math.sqrt(alpha) * mean).T).T
-    found = reverse.ideal()(x_t, torch.full((2,), time), torch.tensor([4, 4]))
-    assert found.reshape(2, 64).numpy() == pytest.approx(math.sqrt(1 - alpha) * gain, abs=1e-6)
+    prediction = reverse.ideal()(x_t, torch.full((2,), time), torch.tensor([4, 4]))
+    assert prediction.reshape(2, 64).numpy() == pytest.approx(math.sqrt(1 - alpha) * gain, abs=1e-6)
 
 
 def test_films_end_in_the_digit_that_was_asked_for_and_guidance_makes_samples_more_alike() -> None:
@@ -91,17 +91,17 @@ def test_rounds_of_votes_cost_what_their_plan_says_and_the_last_one_all_of_it() 
 
 
 def test_the_best_attack_does_as_well_as_its_formula_says_and_no_better_than_the_bound() -> None:
-    found = attacking.attack(AttackChoices(epsilon=10.0))
-    assert found.took_part.sum() == attacking.RUNS
-    scores = found.scores
-    apart = scores[found.took_part].mean() - scores[~found.took_part].mean()
-    assert apart == pytest.approx(found.mu**2, rel=0.12), "log-likelihood ratios are normal, mu^2 apart and mu wide"
-    assert scores[found.took_part].std() == pytest.approx(found.mu, rel=0.12)
-    right = ((scores > 0) == found.took_part).mean()
-    assert right == pytest.approx(norm.cdf(found.mu / 2), abs=0.04)
-    rates, most = attacking.bound_curve(found.plan)
-    assert (attacking.best_curve(found.mu)[1] <= most + 1e-9).all()
-    assert norm.cdf(found.mu / 2) < attacking.right_at_most(found.plan) < 1
+    attack = attacking.attack(AttackChoices(epsilon=10.0))
+    assert attack.took_part.sum() == attacking.RUNS
+    scores = attack.scores
+    apart = scores[attack.took_part].mean() - scores[~attack.took_part].mean()
+    assert apart == pytest.approx(attack.mu**2, rel=0.12), "log-likelihood ratios are normal, mu^2 apart and mu wide"
+    assert scores[attack.took_part].std() == pytest.approx(attack.mu, rel=0.12)
+    right = ((scores > 0) == attack.took_part).mean()
+    assert right == pytest.approx(norm.cdf(attack.mu / 2), abs=0.04)
+    rates, most = attacking.bound_curve(attack.plan)
+    assert (attacking.best_curve(attack.mu)[1] <= most + 1e-9).all()
+    assert norm.cdf(attack.mu / 2) < attacking.right_at_most(attack.plan) < 1
     assert len(rates) == len(most)
 
 

@@ -35,13 +35,13 @@ def reference_clipped(gradients: dict[str, Tensor], max_grad_norm: float) -> dic
     return {name: torch.einsum("r,r...->...", factors, g) for name, g in gradients.items()}
 
 
-def assert_close(found: dict[str, Tensor], expected: dict[str, Tensor], tolerance: float) -> None:
+def assert_close(actual: dict[str, Tensor], expected: dict[str, Tensor], tolerance: float) -> None:
     """Equal names, and relative distance within tolerance (of the whole where a part is zero)."""
-    assert set(found) == set(expected)
+    assert set(actual) == set(expected)
     whole = torch.stack([value.norm() for value in expected.values()]).norm()
     for name, value in expected.items():
-        assert found[name].shape == value.shape
-        distance = (found[name] - value).norm()
+        assert actual[name].shape == value.shape
+        distance = (actual[name] - value).norm()
         assert distance <= tolerance * value.norm() + 1e-2 * tolerance * whole, (name, float(distance / value.norm()))
 
 

@@ -53,8 +53,8 @@ def in_a_process(*settings: str) -> tuple[str, str]:
     root = Path(__file__).parents[2]
     ended = subprocess.run([sys.executable, "-c", TOLD], cwd=root, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    found, weights = json.loads(ended.stdout)
-    return found, weights
+    digest, weights = json.loads(ended.stdout)
+    return digest, weights
 
 
 def test_another_process_computes_alike() -> None:
@@ -72,15 +72,15 @@ def test_a_setting_that_changes_the_weights_changes_the_digest(setting: str) -> 
 def test_precision_layout_network_and_shape_are_told_apart() -> None:
     network = UNet(UNETS["tiny"], 1, 12, 2)
     larger = FACTS.at_size((1, 12, 12))
-    found = {
+    digests = {
         arithmetic(CPU, FACTS, []),
         arithmetic(CPU, larger, [network]),
         arithmetic(PerformanceSettings(device="cpu", precision="bfloat16"), FACTS, []),
     }
-    assert len(found) == 3
-    assert all(len(digest) == 16 for digest in found)
+    assert len(digests) == 3
+    assert all(len(digest) == 16 for digest in digests)
     assert arithmetic(CPU, FACTS, [MLP((1, 8, 8), 2)]) == arithmetic(CPU, larger, []) == arithmetic(CPU, FACTS, [])
     fresh = UNet(UNETS["tiny"].model_copy(update={"num_heads": 2}), 1, 12, 2)  # one that was not looked at before
     before = torch.get_rng_state()
-    assert arithmetic(CPU, larger, [fresh]) not in found
+    assert arithmetic(CPU, larger, [fresh]) not in digests
     assert torch.equal(before, torch.get_rng_state())

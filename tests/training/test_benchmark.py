@@ -101,16 +101,16 @@ def test_what_is_measured_anew_takes_the_place_of_what_was_and_the_rest_stays(
     results.renew(out, limits=[limit_row("neighbours", "ratio", [1.0], 1.6), limit_row("neighbours", "memory", [1.0], 2.0)])
     monkeypatch.setattr(results, "commit", lambda: "second")
     results.renew(out, limits=[limit_row("neighbours", "ratio", [2.0], 1.6)])
-    found = json.loads(out.read_text())
-    assert found["machine"] == machine
-    assert len(found["rows"]) == len(rows)
-    last = [(row["variant"], row["value"], row["commit"]) for row in found["limits"][-2:]]
+    written = json.loads(out.read_text())
+    assert written["machine"] == machine
+    assert len(written["rows"]) == len(rows)
+    last = [(row["variant"], row["value"], row["commit"]) for row in written["limits"][-2:]]
     assert last == [("ratio", 2.0, "second"), ("memory", 1.0, "first")]
     assert "| neighbours | ratio | 2 | 1.6 | **missed** | second |" in out.with_suffix(".md").read_text()
     results.renew(out, rows[:2], [], machine | {"processor": "b"})
-    found = json.loads(out.read_text())
-    assert len(found["rows"]) == 2
-    assert {row["benchmark"] for row in found["limits"]} == {"neighbours"}, "ratios of two machines do not stand in one table"
+    written = json.loads(out.read_text())
+    assert len(written["rows"]) == 2
+    assert {row["benchmark"] for row in written["limits"]} == {"neighbours"}, "ratios of two machines do not stand in one table"
 
 
 @pytest.mark.slow

@@ -156,7 +156,7 @@ def test_what_the_disk_does_not_give_back_takes_no_one_s_place(tmp_path: Path, m
     with pytest.raises(DamagedFileError, match="written as it was written"):
         save_checkpoint(seeded(), path)
     assert path.read_bytes() == before
-    assert [found.name for found in tmp_path.iterdir()] == ["checkpoint.pt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]
 
 
 def test_a_checkpoint_with_another_key_leaves_none_beside_it(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_checkpoint_with_another_key_leaves_none_beside_it(tmp_path: Path) -> 
     for _ in range(2):
         save_checkpoint(new_state(), path)
     save_checkpoint(new_state(), path, keep_previous=False)
-    assert [found.name for found in tmp_path.iterdir()] == ["checkpoint.pt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]
 
 
 def test_every_replaced_or_erased_checkpoint_is_overwritten(tmp_path: Path) -> None:

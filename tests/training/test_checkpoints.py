@@ -85,11 +85,11 @@ def test_differences_of_the_environment_are_named(tmp_path: Path) -> None:
     torch.set_num_threads(threads + 1)
     try:
         other = new_state(PerformanceSettings(microbatch_size=8))
-        found = checkpoints.load_checkpoint(other, tmp_path / "checkpoint.pt").differences
+        differences = checkpoints.load_checkpoint(other, tmp_path / "checkpoint.pt").differences
     finally:
         torch.set_num_threads(threads)
     named = [f"threads: {threads} then, {threads + 1} now", "microbatch size: 0 then, 8 now"]
-    assert [difference for difference in found if not difference.startswith("arithmetic")] == named  # whose bits threads may change
+    assert [difference for difference in differences if not difference.startswith("arithmetic")] == named  # whose bits threads may change
 
 
 def test_what_is_new_in_an_environment_is_a_difference() -> None:
@@ -169,8 +169,8 @@ def test_what_numpy_multiplies_by_and_asked_of_it_are_of_the_environment(monkeyp
         two = checkpoints.environment(new_state())["math libraries"]
     assert one != two
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    asked = checkpoints.environment(new_state())
-    assert [name for name in before if before[name] != asked[name]] == ["math libraries"]
+    after = checkpoints.environment(new_state())
+    assert [name for name in before if before[name] != after[name]] == ["math libraries"]
     (library,) = checkpoints.linear_algebra()
     assert library.split()[0] in ("openblas", "mkl", "blis")
 

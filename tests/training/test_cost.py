@@ -60,7 +60,7 @@ def stepped(memory_limit_mib: int) -> tuple[dict[str, int], Tensor, int]:
     torch.manual_seed(0)
     network = nn.Sequential(nn.Conv2d(1, 64, 3, padding=1), nn.SiLU(), nn.Conv2d(64, 1, 3, padding=1))
     images = torch.randn(24, 1, 32, 32)
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     stepper = PrivateStep(
         network,
         torch.optim.SGD(network.parameters(), lr=1.0),
@@ -69,14 +69,14 @@ def stepped(memory_limit_mib: int) -> tuple[dict[str, int], Tensor, int]:
         expected_batch_size=24.0,
         randomness=Randomness.from_seed(0),
         performance=PerformanceSettings(device="cpu", memory_limit_mib=memory_limit_mib),
-        records_at_once=found,
+        records_at_once=sizes,
     )
 
     losses = RowLosses(
         network, (images,), lambda _part: (), lambda image: (image,), lambda output, _image: output.square().flatten(1).mean(1)
     )
     peak = peak_of(lambda: stepper.step(1, np.arange(24), losses))
-    return found, torch.cat([p.detach().flatten() for p in network.parameters()]), peak
+    return sizes, torch.cat([p.detach().flatten() for p in network.parameters()]), peak
 
 
 def test_a_memory_limit_is_kept_and_changes_nothing_else() -> None:

@@ -91,12 +91,12 @@ def test_steps_that_are_not_those_that_were_planned_are_refused_before_any_is_ta
     settings, state = DPSGD(noise_multiplier=1.5, batch_size=10, steps=7), new_state()
     state.planned = {"private": settings.stage("private", 40, "Its words are others.")}
     trainer(settings, state)
-    for others, told in (
+    for others, difference in (
         ({"noise_multiplier": 1.4}, "event of private"),
         ({"batch_size": 11}, "event of private"),
         ({"steps": 8}, "steps of private: 7 against 8"),
     ):
-        with pytest.raises(WorkbenchError, match=f"Expected the steps of private that were planned, got others .*{told}"):
+        with pytest.raises(WorkbenchError, match=f"Expected the steps of private that were planned, got others .*{difference}"):
             trainer(settings.model_copy(update=others), state)
 
 

@@ -20,9 +20,9 @@ def test_weights_are_the_exponentials_to_within_one_part_in_2_to_the_255() -> No
     scores, rate = [3.25, -1.0, 3.0, 0.1], 0.7
     with localcontext() as exact:
         exact.prec = 150
-        for found, score in zip(weights(scores, rate), scores, strict=True):
+        for weight, score in zip(weights(scores, rate), scores, strict=True):
             true = (Decimal(rate) * (Decimal(score) - Decimal("3.25"))).exp() * 2**PRECISION
-            assert 0 <= true - found < 2
+            assert 0 <= true - weight < 2
     assert weights([0.0, -1e9], 1.0) == [2**PRECISION, 0]
 
 

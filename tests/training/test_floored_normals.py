@@ -26,7 +26,7 @@ RANDOMNESS = Randomness.from_seed(5)
 WHOLE = {"zeros": 0, "ones": 2**64 - 1}
 
 
-def told(word: int) -> sampler.Words:
+def repeated(word: int) -> sampler.Words:
     """A source of one word, again and again."""
     return lambda count: np.full(count, word, dtype=np.uint64)
 
@@ -61,11 +61,11 @@ def test_the_columns_hold_the_weights_to_the_last_unit() -> None:
         (proposal.thresholds.tolist(), proposal.aliases.tolist(), list(proposal.weights)),
         (*columns([1, 7, 0, 8]), [1, 7, 0, 8]),
     ):
-        width, found = sum(weights) // len(weights), [0] * len(weights)
+        width, totals = sum(weights) // len(weights), [0] * len(weights)
         for number, (threshold, alias) in enumerate(zip(thresholds, aliases, strict=True)):
-            found[number] += threshold
-            found[alias] += width - threshold
-        assert found == weights
+            totals[number] += threshold
+            totals[alias] += width - threshold
+        assert totals == weights
 
 
 def test_a_word_chooses_its_bin_by_comparing_whole_numbers() -> None:
@@ -96,8 +96,8 @@ def test_what_few_bits_decide_is_what_all_bits_would(place_bits: int) -> None:
             for place_word in WHOLE.values():
                 for coin_word in WHOLE.values():
                     place, coin = Uniform(int(places[index]), place_bits), Uniform(int(coins[index]), coin_bits)
-                    place.extend(told(place_word))
-                    coin.extend(told(coin_word))
+                    place.extend(repeated(place_word))
+                    coin.extend(repeated(coin_word))
                     low, high = chances(int(bins[index]), place)
                     weight = Fraction(proposal.scale, proposal.weights[bins[index]])
                     at = Fraction(coin.value, 1 << coin.bits)
@@ -124,7 +124,7 @@ def test_further_bits_decide_exactly(number: int) -> None:
     def answer(coin: int, word: int) -> int | None:
         """Of a place that has no further bit."""
         words = iter([0, word] * 10)
-        return decide(proposals(), number, Uniform(place.value, place.bits), Uniform(coin, 39), lambda count: told(next(words))(count))
+        return decide(proposals(), number, Uniform(place.value, place.bits), Uniform(coin, 39), lambda count: repeated(next(words))(count))
 
     assert answer(bar, 0) == number, "the coin lies below the chance by the part of a step"
     assert answer(bar, 2**64 - 1) is None
@@ -144,15 +144,15 @@ def test_the_bounds_of_a_chance_close_around_it() -> None:
                 assert mpmath.mpf(low.numerator) / low.denominator < exact < mpmath.mpf(high.numerator) / high.denominator
         assert float(high - low) < width
         width = float(high - low) * 1e-60
-        place.extend(told(2**63 + 12345))
+        place.extend(repeated(2**63 + 12345))
 
 
 def test_bins_behind_the_last_column_halve(monkeypatch: pytest.MonkeyPatch) -> None:
     """The place in the tail is the number of tails before the first head; with any other coin than almost zero it is dropped."""
     words = iter([0, 2**63, 0, 0])
-    found = decide(proposals(), TAIL, Uniform(0, 24), Uniform(0, 39), lambda count: told(next(words, 0))(count))
-    assert found == TAIL + 256, "four words of tails, then a head"
-    assert decide(proposals(), TAIL, Uniform(0, 24), Uniform(1, 39), told(2**63)) is None
+    decision = decide(proposals(), TAIL, Uniform(0, 24), Uniform(0, 39), lambda count: repeated(next(words, 0))(count))
+    assert decision == TAIL + 256, "four words of tails, then a head"
+    assert decide(proposals(), TAIL, Uniform(0, 24), Uniform(1, 39), repeated(2**63)) is None
 
 
 @pytest.mark.parametrize("bits", [12, NOISE_BITS, 45])

@@ -29,11 +29,11 @@ def test_the_label_is_the_last_column_and_null_rows_count_nowhere() -> None:
 
 @given(st.lists(st.floats(-50, 200), min_size=1, max_size=12))
 def test_shares_are_the_nearest_ones(counts: list[float]) -> None:
-    found = marginals.shares(np.array(counts), 100.0)
-    assert found.min() >= 0
-    assert found.sum() == pytest.approx(1)
-    kept = found > 1e-9
-    moved = found - np.array(counts) / 100.0
+    shares = marginals.shares(np.array(counts), 100.0)
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1)
+    kept = shares > 1e-9
+    moved = shares - np.array(counts) / 100.0
     assert np.ptp(moved[kept]) < 1e-9, "all that is left moved alike"
     assert (moved[~kept] >= moved[kept].max() - 1e-9).all(), "and what was cut would have moved below 0"
 

@@ -212,8 +212,8 @@ def test_records_are_asked_again_at_random_steps(monkeypatch: pytest.MonkeyPatch
     module = network(LaterOn())
     stepper = stepper_of(module)
     stepper.step(1, np.arange(RECORDS), by_rows(module, IMAGES))
-    asked = [stepper._record_asked_again(step, RECORDS) for step in range(2, 402)]
-    chosen = [record for record in asked if record >= 0]
+    records = [stepper._record_asked_again(step, RECORDS) for step in range(2, 402)]
+    chosen = [record for record in records if record >= 0]
     assert 0.5 < len(chosen) / (400 * RECORDS / private_step.CHECKED_ONE_IN) < 1.5
     assert set(chosen) == set(range(RECORDS))
 

@@ -166,10 +166,10 @@ def test_no_record_gives_zero() -> None:
 def test_a_parameter_that_the_loss_does_not_use_gets_zero() -> None:
     network = nn.ModuleDict({"used": nn.Linear(3, 2), "unused": nn.Linear(3, 2)})
     x = torch.randn(4, 3)
-    found = PerRecordGradients(network).gradients(lambda: nets.row_losses(network["used"](x)), 4)
-    assert found["used.weight"].any()
-    assert found["unused.weight"].shape == (4, 2, 3)
-    assert not found["unused.weight"].any()
+    gradients = PerRecordGradients(network).gradients(lambda: nets.row_losses(network["used"](x)), 4)
+    assert gradients["used.weight"].any()
+    assert gradients["unused.weight"].shape == (4, 2, 3)
+    assert not gradients["unused.weight"].any()
 
 
 def test_parameters_keep_their_ordinary_gradients_and_layers_their_forward() -> None:
@@ -193,9 +193,9 @@ def test_a_record_without_finite_gradient_counts_as_zero(make: Callable[[], nn.M
         return nets.row_losses(module(x[chosen])) * scale[chosen]
 
     ours = PerRecordGradients(module)
-    found = ours.clipped_sum(lambda: losses(torch.tensor([0, 1, 2])), 3, 0.1)
+    clipped = ours.clipped_sum(lambda: losses(torch.tensor([0, 1, 2])), 3, 0.1)
     expected = ours.clipped_sum(lambda: losses(torch.tensor([0, 2])), 2, 0.1)
-    nets.assert_close(found.gradients, expected.gradients, 1e-5)
+    nets.assert_close(clipped.gradients, expected.gradients, 1e-5)
 
 
 def test_unknown_layers_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -289,10 +289,10 @@ def test_a_layer_without_a_rule_runs_in_bfloat16_too() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             return nets.row_losses(network(x)).float()
 
-    found = PerRecordGradients(network).clipped_sum(losses, 2, 1e9).gradients
+    gradients = PerRecordGradients(network).clipped_sum(losses, 2, 1e9).gradients
     expected = PerRecordGradients(network).clipped_sum(nets.losses_of(network, x), 2, 1e9).gradients
     whole = torch.cat([value.flatten() for value in expected.values()])
-    assert (torch.cat([value.flatten() for value in found.values()]) - whole).norm() <= 0.05 * whole.norm()
+    assert (torch.cat([value.flatten() for value in gradients.values()]) - whole).norm() <= 0.05 * whole.norm()
 
 
 def test_wrong_shapes_are_refused_by_name() -> None:
@@ -320,7 +320,7 @@ def test_nothing_is_deferred_where_products_are_rounded_more_than_their_operands
     layer = make()
     kept = torch.get_float32_matmul_precision()
     deferred: list[bool] = []
-    monkeypatch.setattr(Pass, "add", lambda _self, _parameter, found: deferred.append(isinstance(found, DeferredGradient)))
+    monkeypatch.setattr(Pass, "add", lambda _self, _parameter, gradient: deferred.append(isinstance(gradient, DeferredGradient)))
     try:
         for precision in ("highest", "high"):
             torch.set_float32_matmul_precision(precision)
@@ -360,11 +360,11 @@ def test_bfloat16_passes_leave_norms_and_sums_in_float32() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             return nets.row_losses(network(x).float())
 
-    found = PerRecordGradients(network).clipped_sum(losses, 4, 1e9)
+    clipped = PerRecordGradients(network).clipped_sum(losses, 4, 1e9)
     exact = PerRecordGradients(network).clipped_sum(nets.losses_of(network, x), 4, 1e9)
-    assert found.norms.dtype == torch.float32
-    assert {value.dtype for value in found.gradients.values()} == {torch.float32}
-    nets.assert_close(found.gradients, exact.gradients, 0.05)
+    assert clipped.norms.dtype == torch.float32
+    assert {value.dtype for value in clipped.gradients.values()} == {torch.float32}
+    nets.assert_close(clipped.gradients, exact.gradients, 0.05)
 
 
 @pytest.mark.parametrize("values", [1, 511, 512, 513, 1_600_003])

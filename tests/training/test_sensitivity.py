@@ -122,6 +122,6 @@ def test_float32_sums_of_neighboring_batches_are_no_farther_apart_than_is_assume
     norm = 0.1 * float(whole.norm(dim=1).min())  # all are clipped: the longest sums
     clipped = whole * (norm / whole.norm(dim=1, keepdim=True))
     for count in (16, 63, 64):
-        found = per_record.clipped_sum(losses(count), count, norm).gradients
-        error = torch.cat([value.double().flatten() for value in found.values()]) - clipped[:count].sum(0)
+        sums = per_record.clipped_sum(losses(count), count, norm).gradients
+        error = torch.cat([value.double().flatten() for value in sums.values()]) - clipped[:count].sum(0)
         assert 0 < float(error.norm()) < 0.5 * sum_rounding(count) * norm

@@ -36,8 +36,8 @@ def test_a_picture_has_every_kind_of_trace_in_its_colour() -> None:
         x=[2], y=[2], mode="markers", error_y={"array": [1]}, marker={"color": charts.VERMILION, "size": 20, "symbol": "diamond-open"}
     )
     figure.add_hline(2.5, line={"color": charts.GREY, "width": 2})
-    found = drawn(figure)
-    assert all(pixels_of(found, colour) > 20 for colour in (charts.BLUE, charts.VERMILION, charts.GREY))
+    picture = drawn(figure)
+    assert all(pixels_of(picture, colour) > 20 for colour in (charts.BLUE, charts.VERMILION, charts.GREY))
     bars = charts.empty_figure("x", "y").add_bar(x=["a", "b"], y=[1, 3], marker={"color": "#009e73"}, name="one")
     assert pixels_of(drawn(bars), "#009e73") > 5_000
     assert pixels_of(drawn(charts.distance_histogram([1, 2], [3, 4], "Distance")), "#e49659") > 1_000, "vermilion that lets through a third"

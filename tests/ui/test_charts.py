@@ -19,9 +19,9 @@ from workbench.ui.theme import EXACT, GREY, SERIES, STATUS_WORDS, accountant_lin
 
 def trace(figure: go.Figure, part: str) -> go.Scatter:
     """The one trace whose name contains `part`."""
-    found = [item for item in figure.data if part in item.name]
-    assert len(found) == 1
-    return found[0]
+    traces = [item for item in figure.data if part in item.name]
+    assert len(traces) == 1
+    return traces[0]
 
 
 def own_points(*rows: tuple) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from workbench.ui.formats import duration, memory, number, words
+from workbench.ui.formats import counted, deviations, duration, memory, number, words
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,11 @@ def test_duration(seconds: float | None, text: str) -> None:
 
 def test_memory() -> None:
     assert [memory(value) for value in (None, 300 * 2**10, 2**20, 1.5 * 2**30)] == ["–", "300 KiB", "1 MiB", "1.5 GiB"]
+
+
+def test_one_of_a_thing_is_singular() -> None:
+    assert [counted(amount, "run") for amount in (0, 1, 2, 1200)] == ["0 runs", "1 run", "2 runs", "1,200 runs"]
+    assert [deviations(mu) for mu in (1.0, 0.5, 1.01)] == ["1 standard deviation", "0.5 standard deviations", "1.01 standard deviations"]
 
 
 def test_words() -> None:

@@ -1,11 +1,12 @@
 """Pictures and tables of records."""
 
 import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from workbench.pages.gallery.cards import CARDS
 from workbench.records import KINDS
-from workbench.ui.gallery import VIEWS, picture, sheet
+from workbench.ui.gallery import VIEWS, enlargement, picture, sheet
 
 
 def test_a_picture_is_enlarged_by_a_whole_factor_with_hard_edges() -> None:
@@ -15,6 +16,13 @@ def test_a_picture_is_enlarged_by_a_whole_factor_with_hard_edges() -> None:
     assert image.shape == (96, 96)
     assert (image[24:36, 60:72] == 255).all()
     assert image.sum() == 255 * 144
+
+
+@pytest.mark.parametrize(("height", "width"), [(24, 36), (36, 24)])
+def test_of_a_picture_that_is_no_square_the_longer_side_decides(height: int, width: int) -> None:
+    record = np.zeros((3, height, width), np.uint8)
+    assert picture(record, 56).size == (2 * width, 2 * height), "cards have room for so many columns"
+    assert enlargement(record, 36) == 1
 
 
 def test_a_colour_picture_keeps_its_channels() -> None:

@@ -24,10 +24,10 @@ def test_there_are_six_pictures_of_pages_and_none_is_large() -> None:
 
 def test_each_stands_in_a_document_and_is_described() -> None:
     documents = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    found = {}
+    descriptions = {}
     for path in documents:
         for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]*images/[a-z-]+\.png)\)", path.read_text()):
             assert (path.parent / target).exists(), f"{path} shows {target}"
-            found[Path(target).stem] = words
-    assert set(found) == PICTURES
-    assert all(len(words.split()) >= FEWEST_WORDS for words in found.values())
+            descriptions[Path(target).stem] = words
+    assert set(descriptions) == PICTURES
+    assert all(len(words.split()) >= FEWEST_WORDS for words in descriptions.values())

@@ -11,6 +11,7 @@ from workbench.cli.output import print_json, print_table, warn
 from workbench.cli.result_rows import releasable_results
 from workbench.errors import WorkbenchError, choose
 from workbench.escaping import terminal
+from workbench.ui.formats import counted
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def _rows(runs: "Sequence[Run]", metric: Sequence[str] | None, releasable: bool)
     from workbench.recipes import side_by_side, with_intervals
 
     if {run.plan.facts.kind.name for run in runs} == {"image"}:
-        found = with_intervals.results_of_images(Workspace.default(), runs)
-        return with_intervals.with_intervals(_kept(found, releasable), *([metric] if metric else []))
-    found = side_by_side.results_of_runs(Workspace.default(), runs)
-    return side_by_side.side_by_side(_kept(found, releasable), metric or side_by_side.MEASURES)
+        results = with_intervals.results_of_images(Workspace.default(), runs)
+        return with_intervals.with_intervals(_kept(results, releasable), *([metric] if metric else []))
+    results = side_by_side.results_of_runs(Workspace.default(), runs)
+    return side_by_side.side_by_side(_kept(results, releasable), metric or side_by_side.MEASURES)
 
 
 def _kept(results: Sequence[dict[str, Any]], releasable: bool) -> list[dict[str, Any]]:
@@ -100,4 +101,4 @@ def _write_sheet(path: Path, runs: "Sequence[Run]", with_originals: bool, releas
     reasons = [f"Run {entry.run}: {entry.reason}" for entry in entries if not entry.releasable]
     warn(f"{path} is private. {reason}" for reason in [*([PRIVATE] if with_originals else []), *reasons])
     values = {"sheet": str(path), "mark": made.mark, "description": made.alt, "notes": made.notes, "runs": made.runs}
-    print_json(values) if as_json else print(f"Wrote {len(entries)} runs to {terminal(path)}, which is {made.mark}.")
+    print_json(values) if as_json else print(f"Wrote {counted(len(entries), 'run')} to {terminal(path)}, which is {made.mark}.")

@@ -8,7 +8,7 @@ import typer
 from workbench.cli.options import Json, RunId, check_target
 from workbench.cli.output import print_fields, print_json, print_table, warn
 from workbench.escaping import terminal
-from workbench.ui.formats import memory
+from workbench.ui.formats import counted, memory
 from workbench.workspace import Workspace
 
 app = typer.Typer()
@@ -82,7 +82,8 @@ def archive(
             }
         )
     else:
-        print(f"Wrote {len(archived.runs)} runs ({files} files, {memory(to.stat().st_size)}) to {terminal(to)}. {archived.note}")
+        size = f"{counted(files, 'file')}, {memory(to.stat().st_size)}"
+        print(f"Wrote {counted(len(archived.runs), 'run')} ({size}) to {terminal(to)}. {archived.note}")
 
 
 @app.command()

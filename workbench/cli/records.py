@@ -75,14 +75,14 @@ def find(
     if picture is not None and not picture.is_file():
         raise WorkbenchError(f"Expected a picture file, got {terminal(picture)}.")
     dataset = sample_set(Workspace.default(), run_id).dataset()
-    found = like_row(dataset, text_pairs(known), top) if picture is None else like_picture(dataset, picture.read_bytes(), top)
+    matches = like_row(dataset, text_pairs(known), top) if picture is None else like_picture(dataset, picture.read_bytes(), top)
     print(f"Warning: {PRIVATE}", file=sys.stderr)
-    matches: list[dict[str, Any]] = [match._asdict() for match in found.nearest]
+    nearest: list[dict[str, Any]] = [match._asdict() for match in matches.nearest]
     if as_json:
-        print_json({"run": run_id, "equal": found.equal, "releasable": False, "nearest": matches})
+        print_json({"run": run_id, "equal": matches.equal, "releasable": False, "nearest": nearest})
         return
-    print_fields({"run": run_id, "equal records": found.equal})
-    print_table([{name: short(value) for name, value in match.items()} for match in matches], "There are no records.")
+    print_fields({"run": run_id, "equal records": matches.equal})
+    print_table([{name: short(value) for name, value in match.items()} for match in nearest], "There are no records.")
 
 
 @app.command()
@@ -103,14 +103,14 @@ def record(
 
     space = feature_name(features or "pixels", public=features_public)
     wait_for("nearest-samples", run_id, {"samples": samples, "num_samples": num, "features": space, "device": device})
-    found = nearest_samples_run(Workspace.default(), run_id, space, num, samples=samples)
-    side, count = ("held-out", len(found.held_out_distances)) if held_out else ("training", len(found.distances))
+    nearest = nearest_samples_run(Workspace.default(), run_id, space, num, samples=samples)
+    side, count = ("held-out", len(nearest.held_out_distances)) if held_out else ("training", len(nearest.distances))
     if number >= count:
         raise WorkbenchError(f"Expected a {side} record from 0 to {count - 1}, got {number}.")
-    indices, distances = found.of(side, number)
+    indices, distances = nearest.of(side, number)
     print(f"Warning: {PRIVATE}", file=sys.stderr)
-    fields = {"run": run_id, "samples": samples, f"{side}_record": number, "features": found.features}
-    nearer = {"nearer_than_share_of_held_out": found.nearer_than(side, number), "releasable": False}
+    fields = {"run": run_id, "samples": samples, f"{side}_record": number, "features": nearest.features}
+    nearer = {"nearer_than_share_of_held_out": nearest.nearer_than(side, number), "releasable": False}
     rows = [{"sample": int(index), "distance": float(distance)} for index, distance in zip(indices, distances, strict=True)]
     if as_json:
         print_json({**fields, **nearer, "nearest": rows})

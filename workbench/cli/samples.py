@@ -12,6 +12,7 @@ from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.serialization import jsonable
+from workbench.ui.formats import counted
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def sample(
     They are kept as a set of the run: the same request gives the same samples, and more are added to them.
     """
     from workbench.datasets.table_files import SUFFIXES, TableFile
+    from workbench.runs.contact_sheet import number_shown
     from workbench.runs.sample_files import write_records
     from workbench.runs.samples.drawn import request_samples
 
@@ -89,10 +91,11 @@ def sample(
     if out is not None:
         values["file"] = str(out)
     if sheet is not None:
-        values["sheet"] = str(sheet)
+        values |= {"sheet": str(sheet), "on_sheet": number_shown(records, requested.facts)}
     where = f" to {terminal(out)}" if out is not None else ""
-    shown = f"{'Wrote' if out else 'Made'} {len(records)} samples{where}, set {requested.id} ({terminal(requested.summary)})."
-    print_json(values) if as_json else print(shown)
+    drawn = f" {values['on_sheet']} of them stand on {terminal(sheet)}, at most ten of a class." if sheet is not None else ""
+    shown = f"{'Wrote' if out else 'Made'} {counted(len(records), 'sample')}{where}, set {requested.id} ({terminal(requested.summary)})."
+    print_json(values) if as_json else print(f"{shown}{drawn}")
 
 
 @app.command()
@@ -129,7 +132,7 @@ def import_file(
         imported = import_samples(Workspace.default(), file, place, name)
     print(f"Warning: {imported.release_reason}", file=sys.stderr)
     row = _row(imported)
-    print_json(row) if as_json else print(f"Imported {row['num_samples']} samples as {imported.owner}.")
+    print_json(row) if as_json else print(f"Imported {counted(row['num_samples'], 'sample')} as {imported.owner}.")
 
 
 @app.command()

@@ -27,6 +27,7 @@ from workbench.escaping import terminal
 from workbench.jobs import control
 from workbench.jobs.job import ENDED, Job
 from workbench.serialization import dumps, jsonable
+from workbench.ui.formats import counted
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _print_price(cost: "Price") -> None:
     from workbench.ui.formats import duration
 
     there = {"already done": cost.done, "at work": cost.at_work, "to go on with": cost.going_on, "new": cost.new}
-    unknown = f"unknown of {cost.unknown} runs, whose pace has not been measured" if cost.unknown else ""
+    unknown = f"unknown of {counted(cost.unknown, 'run')}, whose pace has not been measured" if cost.unknown else ""
     known = f"about {duration(cost.seconds)}, one run after another" if cost.seconds or not unknown else ""
     print_fields({
         "runs": f"{cost.runs}: " + ", ".join(f"{number} {what}" for what, number in there.items() if number),
@@ -223,7 +224,7 @@ def _confirm(cost: "Price", yes: bool) -> None:
         return
     if not at_terminal():
         raise WorkbenchError("Nothing was started: nobody can be asked here whether to spend this. --yes starts the sweep.")
-    if not typer.confirm(f"Start {cost.new + cost.going_on} runs?", err=True):
+    if not typer.confirm(f"Start {counted(cost.new + cost.going_on, 'run')}?", err=True):
         raise typer.Exit(1)
 
 

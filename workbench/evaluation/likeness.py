@@ -1,7 +1,7 @@
 """What an evaluation says in sentences: whether its samples teach the classes at all, and whether public data are any help."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.marks import mark, may_leave
@@ -17,7 +17,7 @@ def unlike_public(zero: float | None, chance: float | None, ceiling: float | Non
 
 
 def guessing_note(results: Iterable[Mapping[str, Any]]) -> str:
-    """A sentence where nothing shows that samples teach the classes; else empty.
+    """A sentence where nothing shows that samples teach the classes, or which classifiers learned none from them; else empty.
 
     What shows it is an accuracy whose 95 % interval lies above the share of the held-out records' most frequent class, or an area under
     the curve whose interval lies above one half. Classes are uneven in most data of one's own: .91 of 100 records says nothing where
@@ -26,7 +26,9 @@ def guessing_note(results: Iterable[Mapping[str, Any]]) -> str:
     results = list(results)
     rows = [row for row in results if row.get("largest_class") is not None]
     shown = any(_low(row) > float(row["largest_class"]) for row in rows)
-    if not rows or shown or any(row["name"].startswith("auc_") and _low(row) > 0.5 for row in results):
+    if shown:
+        return _worse_than_guessing([row for row in rows if float(row["value"]) < float(row["largest_class"])])
+    if not rows or any(row["name"].startswith("auc_") and _low(row) > 0.5 for row in results):
         return ""
     best = max(rows, key=lambda row: float(row["value"]))
     above = float(best["value"]) > float(best["largest_class"])
@@ -36,6 +38,18 @@ def guessing_note(results: Iterable[Mapping[str, Any]]) -> str:
         f"{verdict} what tells the classes apart: the best classifier that was trained on them has {float(best['value']):.3g} in "
         f"{best['name']} ({mark(may_leave(best, 'value'))}{span}), and whoever always names the most frequent class has "
         f"{float(best['largest_class']):.3g} ({mark(may_leave(best, 'largest_class'))})."
+    )
+
+
+def _worse_than_guessing(rows: Sequence[Mapping[str, Any]]) -> str:
+    """That classifiers with these accuracies learned nothing of use, where another one did; empty where there are none."""
+    if not rows:
+        return ""
+    values = ", ".join(f"{row['name']} has {float(row['value']):.3g} ({mark(may_leave(row, 'value'))})" for row in rows)
+    largest = f"{float(rows[0]['largest_class']):.3g} ({mark(may_leave(rows[0], 'largest_class'))})"
+    return (
+        f"Whoever always names the most frequent class has {largest}, and not every classifier that was trained on these samples comes to "
+        f"that: {values}."
     )
 
 

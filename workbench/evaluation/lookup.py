@@ -59,12 +59,12 @@ def like_picture(dataset: Dataset, content: bytes, most: int = MOST) -> Matches:
         cut = picture(BytesIO(content), shape)[None]
     except UnusableError as error:
         raise WorkbenchError(f"Expected a picture, grey or in colour without transparency: the file {error}. Save it as one.") from error
-    asked = kind.features(np.concatenate([stretched, cut]))
+    readings = kind.features(np.concatenate([stretched, cut]))
 
     def distances(records: Records) -> np.ndarray:
         """Of each record from the nearer reading, float64 (N,)."""
         parts = [records.records[start : start + AT_ONCE] for start in range(0, len(records), AT_ONCE)]
-        return np.concatenate([nearest(kind.features(part), asked)[1][:, 0] for part in parts])
+        return np.concatenate([nearest(kind.features(part), readings)[1][:, 0] for part in parts])
 
     return _nearest(dataset, distances, most)
 
@@ -106,12 +106,12 @@ def _place_of(text: str, column: DeclaredColumn) -> int:
 
 def _nearest(dataset: Dataset, distances: Callable[[Records], np.ndarray], most: int) -> Matches:
     """Of both sides, training records first where two are as near; null records are nobody's."""
-    found: list[Match] = []
+    matches: list[Match] = []
     equal = 0
     for side, records in zip(get_args(Side), (dataset.train, dataset.held_out), strict=True):
         if len(records):
             of_each = np.where(records.mask, distances(records), np.inf)
             equal += int((of_each == 0).sum())
-            found += [Match(side, int(place), float(of_each[place])) for place in np.argsort(of_each, kind="stable")[:most]]
-    found.sort(key=lambda match: match.distance)
-    return Matches(tuple(match for match in found[:most] if np.isfinite(match.distance)), equal)
+            matches += [Match(side, int(place), float(of_each[place])) for place in np.argsort(of_each, kind="stable")[:most]]
+    matches.sort(key=lambda match: match.distance)
+    return Matches(tuple(match for match in matches[:most] if np.isfinite(match.distance)), equal)

@@ -52,7 +52,7 @@ def returning(denoiser: Denoiser, record: Records, seed: int = 0) -> Returning:
     return Returning(times, _images(denoiser, noised), _images(denoiser, returned))
 
 
-def _images(denoiser: Denoiser, found: list[Tensor]) -> np.ndarray:
+def _images(denoiser: Denoiser, states: list[Tensor]) -> np.ndarray:
     """What a model works on, as images uint8 (K, C, H, W)."""
-    together = torch.cat(found)
+    together = torch.cat(states)
     return to_uint8((together if denoiser.coder is None else denoiser.coder.decode(together)).float().cpu().numpy())

@@ -104,8 +104,8 @@ def worst_class(samples: Records, context: Context) -> Measurement:
     shares = {int(label): float(right[truth == label].mean()) for label in np.unique(truth)}
     worst = min(shares, key=lambda label: shares[label])
     held_out = np.bincount(truth, minlength=facts.num_classes)
-    told = ", ".join(f"{facts.classes[label]}: {share:.2f} (of {held_out[label]})" for label, share in shares.items())
-    note = f"Of {facts.classes[worst]}, the class that is served worst. Of each class, with its held-out records: {told}."
+    by_class = ", ".join(f"{facts.classes[label]}: {share:.2f} (of {held_out[label]})" for label, share in shares.items())
+    note = f"Of {facts.classes[worst]}, the class that is served worst. Of each class, with its held-out records: {by_class}."
     return Measurement(shares[worst], wilson(shares[worst], int(held_out[worst])), facts.kind.feature_label, note)
 
 

@@ -31,8 +31,7 @@ def contact_sheet(
     `cautions` are what a reader has to know of the samples: they stand below them, and in the file.
     """
     ImageKind.of(facts.kind)
-    labels = np.zeros(0, np.int64) if samples.labels is None or not facts.classes else samples.labels
-    classes = np.unique(labels)[:MOST_ROWS]
+    classes = shown_classes(samples, facts)
     parts = [grid(rows(samples, classes), COLUMNS).convert("RGB")]
     if originals is not None:
         parts.insert(0, framed_picture(grid(rows(originals, classes), COLUMNS).convert("RGB")))
@@ -48,6 +47,19 @@ def contact_sheet(
     buffer = io.BytesIO()
     stacked_pictures(parts).save(buffer, format="PNG", pnginfo=notes)
     return buffer.getvalue()
+
+
+def shown_classes(samples: Records, facts: DatasetFacts) -> np.ndarray:
+    """The classes that have a row, at most 20; none without labels."""
+    return np.unique(samples.labels)[:MOST_ROWS] if samples.labels is not None and facts.classes else np.zeros(0, np.int64)
+
+
+def number_shown(samples: Records, facts: DatasetFacts) -> int:
+    """How many of these samples the sheet shows."""
+    classes = shown_classes(samples, facts)
+    if not len(classes):
+        return min(len(samples), COLUMNS**2)
+    return sum(min(int((samples.labels == label).sum()), COLUMNS) for label in classes)
 
 
 def rows(records: Records, classes: np.ndarray) -> np.ndarray:

@@ -183,11 +183,11 @@ class RecordScores:
 
         own = side == "training"
         places, scores = (self.training, self.training_scores) if own else (self.held_out, self.held_out_scores)
-        found = np.flatnonzero(places == record)
-        if not len(found):
+        at = np.flatnonzero(places == record)
+        if not len(at):
             return None
-        others = self.held_out_scores if own else np.delete(scores, found)
-        return float(scores[found[0]]), share_below(scores[found[0]], others)
+        others = self.held_out_scores if own else np.delete(scores, at)
+        return float(scores[at[0]]), share_below(scores[at[0]], others)
 
 
 SCORE_ARRAYS = ("training", "held_out", "training_scores", "held_out_scores")

@@ -63,7 +63,7 @@ class PacAudit(BaseModel):
     run: str
     method: str
     dataset: str
-    asked: PacRequest
+    request: PacRequest
     half: int
     signal: float
     rows: tuple[PacRow, ...]
@@ -94,7 +94,7 @@ def pac_run(workspace: Workspace, run_id: str, request: PacRequest, progress: Pr
         run=run.id,
         method=run.method,
         dataset=run.plan.facts.name,
-        asked=request,
+        request=request,
         half=run.plan.facts.num_records // 2,
         signal=float(np.linalg.norm(outputs, axis=2).mean()),
         rows=tuple(pac_rows(outputs)),

@@ -77,7 +77,7 @@ class Access:
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         raise WorkbenchError(f"Expected an IP address of this machine or of the proxy, got {text!r}.") from None
-    return found.ipv4_mapped or found if isinstance(found, ipaddress.IPv6Address) else found
+    return address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address

@@ -85,7 +85,9 @@ def plan_choices(prefix: str) -> Choices:
 
     How files of one's own are read has a row of its own.
     """
-    asked = {} if f"{prefix}method" in st.session_state else st.query_params.to_dict()  # widgets drawn before have replaced what was wrong
+    in_address = (
+        {} if f"{prefix}method" in st.session_state else st.query_params.to_dict()
+    )  # widgets drawn before have replaced what was wrong
     row, below = st.columns([1, 0.6, 1, 1, 1, 1, 1], vertical_alignment="bottom"), st.container()
     with row[0]:
         text = dataset_choice(f"{prefix}dataset")
@@ -96,7 +98,7 @@ def plan_choices(prefix: str) -> Choices:
     if not fitting:
         st.error(f"No method here takes {facts.kind.name} data, which {markdown(facts.name)} is.")
         st.stop()
-    proposal = proposed_method(dataset, facts, prefix, asked.get(f"{prefix}epsilon", ""))
+    proposal = proposed_method(dataset, facts, prefix, in_address.get(f"{prefix}epsilon", ""))
     index = fitting.index(proposal.method) if proposal.method in fitting else 0
     method = row[2].selectbox("Method", fitting, index, key=f"{prefix}method", bind="query-params", help="What to train.")
     if proposal.reason:
@@ -109,16 +111,16 @@ def plan_choices(prefix: str) -> Choices:
     if preset not in method_class.presets:
         preset = presets[0]
     target, epsilon, delta = _privacy_choices(prefix, row[4:], method_class, facts, preset)
-    for said in not_taken(asked, prefix, fitting, presets):
+    for said in not_taken(in_address, prefix, fitting, presets):
         below.warning(said)
     return Choices(dataset, facts, method, preset, target, epsilon, delta)
 
 
-def not_taken(asked: Mapping[str, str], prefix: str, methods: Collection[str], presets: Collection[str]) -> list[str]:
+def not_taken(in_address: Mapping[str, str], prefix: str, methods: Collection[str], presets: Collection[str]) -> list[str]:
     """What an address asks for that the widgets cannot show, a sentence each."""
     names: dict[str, Collection[str]] = {"method": methods, "preset": presets, "target": TARGET_TITLES.values()}
     most = {"epsilon": LARGEST, "delta": 1.0}
-    texts = {field: text for field in (*names, *most) if (text := asked.get(f"{prefix}{field}"))}
+    texts = {field: text for field in (*names, *most) if (text := in_address.get(f"{prefix}{field}"))}
     wrong = [field for field, text in texts.items() if not (text in names[field] if field in names else _is_within(text, most[field]))]
     return [
         f"The address asks for {field} {markdown(texts[field])}, which cannot be chosen here: the default takes its place."
@@ -133,14 +135,14 @@ def _is_within(text: str, most: float) -> bool:
         return False
 
 
-def proposed_method(dataset: DatasetRef, facts: DatasetFacts, prefix: str, asked_epsilon: str = "") -> Proposal:
+def proposed_method(dataset: DatasetRef, facts: DatasetFacts, prefix: str, epsilon_in_address: str = "") -> Proposal:
     """The method that the page begins with: for images of one's own by a rule over public facts, else the workbench's usual one.
 
-    A method that nobody changed follows the dataset; one that was chosen stays. `asked_epsilon` is the address's, which the widget below
-    takes only after this.
+    A method that nobody changed follows the dataset; one that was chosen stays. The widget below takes `epsilon_in_address`
+    only after this.
     """
     key, last = f"{prefix}method", f"{prefix}proposed_method"
-    first = float(asked_epsilon) if _is_within(asked_epsilon, LARGEST) else DEFAULT_EPSILON
+    first = float(epsilon_in_address) if _is_within(epsilon_in_address, LARGEST) else DEFAULT_EPSILON
     epsilon = st.session_state.get(f"{prefix}epsilon", first) or DEFAULT_EPSILON
     is_own_image = bool(dataset.path) and facts.kind.name == "image"
     proposal = proposed_for_images(facts, epsilon, usual_delta(facts)) if is_own_image else Proposal(DEFAULT_METHOD, "")
@@ -153,7 +155,8 @@ def proposed_method(dataset: DatasetRef, facts: DatasetFacts, prefix: str, asked
 def dataset_choice(key: str) -> str:
     """A registered dataset, or the path of a folder of class subfolders, an .npz or a .csv file."""
     help_text = "A registered dataset, or type the path of a folder with one subfolder a class, of an .npz or of a .csv file."
-    choice = st.selectbox("Dataset", list(DATASETS), key=key, bind="query-params", accept_new_options=True, help=help_text)
+    known: dict[str, Any] = {"bind": "query-params", "accept_new_options": True, "help": help_text}
+    choice = st.selectbox("Dataset, or the path of your own", list(DATASETS), key=key, **known)
     return choice or next(iter(DATASETS))
 
 

@@ -9,7 +9,7 @@ from workbench.runs.pace import DISTURBED, Expectation, expectation_of, known_pa
 from workbench.tasks import rehearsing
 from workbench.training.state import PerformanceSettings
 from workbench.ui.actions import errors_shown
-from workbench.ui.formats import duration, memory
+from workbench.ui.formats import counted, duration, memory
 from workbench.ui.jobs import AutomaticJob, automatic_job
 from workbench.workspace import Workspace
 
@@ -22,7 +22,7 @@ MEASURING = "Expected time and memory: this machine's pace with this network is 
 def show_expectation(plan: Plan, performance: PerformanceSettings, prefix: str) -> None:
     """Expected time and memory of `plan`; while its pace is being measured, a line that says so and gives way to them."""
     arguments = (Workspace.default(), plan, performance)
-    with errors_shown():
+    with st.container(), errors_shown():  # one place on the page, whatever stands in it: what is open below stays open
         pace = known_pace(*arguments)
         if pace is not None:
             _show(expectation_of(plan, pace))
@@ -48,7 +48,7 @@ def _show(expectation: Expectation) -> None:
         f"about {memory(expectation.peak_bytes)}",
         help="Peak of the process: on the GPU where there is one, else resident.",
     )
-    lines = [f"{stage.stage}: {stage.steps:,} steps, {span(stage.seconds, stage.usual)}" for stage in expectation.stages]
+    lines = [f"{stage.stage}: {counted(stage.steps, 'step')}, {span(stage.seconds, stage.usual)}" for stage in expectation.stages]
     busy = (
         f"Measured while other work had {expectation.others:.0%} of the processors: a run may be faster."
         if expectation.others > DISTURBED

@@ -18,6 +18,17 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
+def counted(amount: int | str, noun: str) -> str:
+    """`1 step`, `1,200 steps`; an amount in words stays as it is."""
+    shown = f"{amount:,}" if isinstance(amount, int) else amount
+    return f"{shown} {noun}" if shown == "1" else f"{shown} {noun}s"
+
+
+def deviations(mu: float) -> str:
+    """A distance of `mu` standard deviations in words."""
+    return counted(number(mu), "standard deviation")
+
+
 def duration(seconds: float | None) -> str:
     """Seconds as `40 s`, `3 min 20 s` or `2 h 5 min`; an en dash for nothing."""
     if seconds is None or not math.isfinite(seconds):

@@ -14,11 +14,16 @@ from workbench.records import Records, TableKind
 from workbench.ui.theme import GREY
 
 
+def enlargement(record: np.ndarray, pixels: int) -> int:
+    """The least whole factor by which the longer side of a record (C, H, W) becomes at least `pixels` long."""
+    return max(1, -(-pixels // max(record.shape[1:])))
+
+
 def picture(record: np.ndarray, pixels: int = 96) -> Image.Image:
-    """A record (C, H, W) uint8 as an image at least `pixels` high, enlarged by whole factors with hard pixel edges."""
+    """A record (C, H, W) uint8 as an image whose longer side is at least `pixels`, enlarged by a whole factor with hard pixel edges."""
     channels = record[:3] if record.shape[0] >= 3 else record[:1]
     image = Image.fromarray(channels[0] if len(channels) == 1 else np.moveaxis(channels, 0, -1))
-    factor = max(1, -(-pixels // image.height))
+    factor = enlargement(record, pixels)
     return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
 
 
@@ -44,7 +49,7 @@ class View:
 
 
 def show_records(samples: Records, facts: DatasetFacts, alt: str, columns: int = 10, limit: int = 60, pixels: int = 48) -> None:
-    """The first `limit` records as their kind is shown: images `columns` in a row, at least `pixels` high."""
+    """The first `limit` records as their kind is shown: images `columns` in a row, each at least `pixels` on its longer side."""
     VIEWS[facts.kind.name].records(samples.take(slice(limit)), facts, alt, columns, pixels)
 
 

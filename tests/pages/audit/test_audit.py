@@ -49,11 +49,11 @@ def test_a_claim_is_attacked_by_a_job_and_its_result_stays(open_page: OpenPage) 
     app = open_page("audit", audit_what="Papers' claims", audit_claim="dpgen", audit_trials="60")
     app.button[[button.label for button in app.button].index("Attack the claim")].click().run()
     assert not app.exception
-    [found] = kept_caught(here(), "dpgen")
-    assert (found.trials, found.is_caught) == (60, True)
+    [attack] = kept_caught(here(), "dpgen")
+    assert (attack.trials, attack.is_caught) == (60, True)
     app.run()
     assert "Attack the claim" not in [button.label for button in app.button]
-    assert found.words in text_of(app).replace("\\", "")
+    assert attack.words in text_of(app).replace("\\", "")
 
 
 def test_copies_are_looked_for_and_the_collapse_test_is_shown(open_page: OpenPage) -> None:
@@ -75,8 +75,8 @@ def test_a_game_is_played_by_a_job_and_its_result_stays() -> None:
     app.button[[button.label for button in app.button].index("Play")].click().run()
     app.run()
     assert not app.exception
-    [found] = kept_games(here(), run.id)
-    assert (found.games, found.score) == (20, "loss")
+    [game] = kept_games(here(), run.id)
+    assert (game.games, game.score) == (20, "loss")
     assert app.dataframe[0].value["Games"].tolist() == [20]
 
 

@@ -36,7 +36,7 @@ def test_shares_of_one_budget_stay_shares() -> None:
     setting = setting_of(stages, "noise_multiplier")
     assert setting is not None
     doubled = varied_stages(stages, "noise_multiplier", 2 * setting)
-    noises = [[setting_of([stage], "noise_multiplier") for stage in found] for found in (stages, doubled)]
+    noises = [[setting_of([stage], "noise_multiplier") for stage in plan_stages] for plan_stages in (stages, doubled)]
     assert noises[1] == pytest.approx([2 * noise for noise in noises[0] if noise is not None])
     assert len({round(noise, 9) for noise in noises[0] if noise is not None}) == 3
 
@@ -74,8 +74,8 @@ def test_where_no_bound_holds_the_curves_are_of_the_claim_and_dashed(
     assert not plan.bound.is_finite
     assert names_of(plan, axis) == {f"{name}{CLAIMED}" for name in drawn}
     stages = counted_stages(plan)
-    found = accountant_values(stages, plan.delta)[accountant]
-    assert found == pytest.approx(plan.claim.epsilon, rel=tolerance)
+    epsilon = accountant_values(stages, plan.delta)[accountant]
+    assert epsilon == pytest.approx(plan.claim.epsilon, rel=tolerance)
     figure = accountant_curves(curve_frame(dumps(plan), axis), axis, axis)
     assert {line.line.dash for line in figure.data} == {"dash"}
     assert all("no bound" in line.name for line in figure.data)

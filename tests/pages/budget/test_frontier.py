@@ -107,11 +107,11 @@ def test_settings_of_a_method_are_lines_of_their_own() -> None:
 
 
 def test_the_references_are_the_ceiling_and_the_best_public_model() -> None:
-    found = measured_references(ROWS)
-    assert found["ceiling"] == pytest.approx(0.96)
-    assert found["epsilon_zero"] == pytest.approx(1.6 / 3)
-    assert found["ceiling_releasable"] is False
-    assert found["epsilon_zero_releasable"] is False
+    references = measured_references(ROWS)
+    assert references["ceiling"] == pytest.approx(0.96)
+    assert references["epsilon_zero"] == pytest.approx(1.6 / 3)
+    assert references["ceiling_releasable"] is False
+    assert references["epsilon_zero_releasable"] is False
     assert measured_references(ROWS.iloc[:0]) == {}
 
 

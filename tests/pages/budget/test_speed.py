@@ -45,9 +45,9 @@ def test_a_plan_composes_nothing_twice_and_little_at_all(epsilon: float, monkeyp
 
     def epsilon_of(composition: Composition, delta: float, interval: float | None = None) -> float:
         seen.append((tuple(composition.items()), interval))
-        return found(composition, delta, interval)
+        return original(composition, delta, interval)
 
-    found = pld.epsilon
+    original = pld.epsilon
     monkeypatch.setattr(pld, "epsilon", epsilon_of)
     monkeypatch.setitem(ACCOUNTANTS, "pld", replace(ACCOUNTANTS["pld"], epsilon=epsilon_of))
     facts = datasets.facts("digits")

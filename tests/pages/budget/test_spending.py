@@ -55,12 +55,12 @@ def test_the_dial_tells_what_an_epsilon_allows() -> None:
     assert right_guesses(0.0, 0.0) == 0.5
     assert right_guesses(math.log(3), 0.0) == pytest.approx(0.75)
     assert right_guesses(0.0, 0.1) == pytest.approx(0.55)
-    told = sentences(math.log(3), 0.0)
-    assert "3 times" in told[0]
-    assert "75.0 %" in told[1]
-    assert "at most **750** right" in told[2]
+    lines = sentences(math.log(3), 0.0)
+    assert "3 times" in lines[0]
+    assert "75.0 %" in lines[1]
+    assert "at most **750** right" in lines[2]
     assert "at most **999** right" in sentences(10.0, 0.0)[2], "never as certainty"
-    assert "3.0 %" in told[3]
+    assert "3.0 %" in lines[3]
 
 
 def test_the_frontier_is_of_those_that_none_other_beats_at_no_larger_bound() -> None:

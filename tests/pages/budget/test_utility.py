@@ -75,8 +75,8 @@ def test_results_are_read_again_only_when_a_file_of_them_changed(home_with_runs:
         patch.setattr("workbench.ui.runs.kept_results", lambda *_: pytest.fail("nothing has changed"))
         assert results_of(run.id) == before
     path = RunFolder(here(), run.id).evaluation
-    told = json.loads(path.read_text())
-    path.write_text(json.dumps(told | {"results": told["results"][:1]}))
+    evaluation = json.loads(path.read_text())
+    path.write_text(json.dumps(evaluation | {"results": evaluation["results"][:1]}))
     os.utime(path, ns=(0, path.stat().st_mtime_ns + 1_000_000))
     assert [row["name"] for row in results_of(run.id)] == ["accuracy_logistic_regression"]
 

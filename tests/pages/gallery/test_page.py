@@ -36,12 +36,12 @@ def test_a_card_shows_the_sample_beside_its_nearest_records(open_page: OpenPage)
     index = int(re.findall(r"sample (\d+)", generated[1])[0])
     dataset, samples = datasets.load(newest.dataset), sample_set(here(), newest.id).kept_records()
     assert samples is not None
-    found = kept_neighbours(here(), newest.id, app.selectbox(key="gallery_features").value, len(samples))
-    assert found is not None
+    neighbours = kept_neighbours(here(), newest.id, app.selectbox(key="gallery_features").value, len(samples))
+    assert neighbours is not None
     assert generated[0] == png_data_uri(samples.records[index])
-    assert [address for address, _ in training] == [png_data_uri(dataset.train.records[position]) for position in found.indices[index]]
-    assert held_out[0] == png_data_uri(dataset.held_out.records[found.held_out_indices[index]])
-    assert f"at distance {number(float(found.distances[index, 0]))}" in training[0][1]
+    assert [address for address, _ in training] == [png_data_uri(dataset.train.records[position]) for position in neighbours.indices[index]]
+    assert held_out[0] == png_data_uri(dataset.held_out.records[neighbours.held_out_indices[index]])
+    assert f"at distance {number(float(neighbours.distances[index, 0]))}" in training[0][1]
 
 
 def test_the_gallery_says_that_it_is_outside_the_guarantee(open_page: OpenPage) -> None:

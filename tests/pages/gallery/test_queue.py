@@ -67,13 +67,13 @@ def test_where_a_proxy_says_who_looks_verdicts_are_in_that_name(open_page: OpenP
 
 def test_nothing_tells_what_to_expect_while_samples_are_judged_blinded(open_page: OpenPage) -> None:
     run = RunStore(here()).list()[0].id
-    told = "A ratio of 1 says that both lie equally far"
+    explanation = "A ratio of 1 says that both lie equally far"
     app = open_page("gallery", gallery_run=run, gallery_queue="true", gallery_all="true")
-    assert told in text_of(app)
+    assert explanation in text_of(app)
     assert "*Suspicion* is" in text_of(app)
     app.checkbox(key="gallery_blinded").check().run()
     assert not app.exception
-    assert told not in text_of(app)
+    assert explanation not in text_of(app)
     assert "*Suspicion* is" not in text_of(app)
     assert "hidden while you judge blinded" in text_of(app)
 

@@ -59,12 +59,12 @@ def test_every_panel_is_a_file_that_may_fetch_nothing(name: str) -> None:
 
 
 def test_the_file_of_the_attacker_has_the_runs_and_their_truth() -> None:
-    found, text = attacking.attack(attacking.AttackChoices()), file_of("attacker", {})
+    attacked, text = attacking.attack(attacking.AttackChoices()), file_of("attacker", {})
     inside = re.search(r'id="runs">(.*?)</script>', text)
     assert inside is not None
-    told = json.loads(inside.group(1))
-    assert told["truth"] == found.took_part[: attacking.SHOWN].tolist()
-    assert len(told["pictures"]) == attacking.SHOWN
+    runs = json.loads(inside.group(1))
+    assert runs["truth"] == attacked.took_part[: attacking.SHOWN].tolist()
+    assert len(runs["pictures"]) == attacking.SHOWN
 
 
 def test_the_command_writes_a_panel_and_says_what_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,8 +48,8 @@ def test_values_are_asked_for_shown_and_said_to_be_what_they_are(run: Run) -> No
     app.button(key="records_begin").click().run()
     assert not app.exception
     app.run()
-    found = kept_exposure(here(), run.id)
-    assert found is not None
+    exposure = kept_exposure(here(), run.id)
+    assert exposure is not None
     said = text_of(app)
     for words in ("Do not share them", "of the trained one they are an estimate", "gamma up to", "outside any bound"):
         assert words in said
@@ -61,13 +61,13 @@ def test_values_are_asked_for_shown_and_said_to_be_what_they_are(run: Run) -> No
     ]
     shown = convert_arrow_bytes_to_pandas_df(values.display_values)
     assert shown["J (private)"].tolist() == [number(value) for value in exposed["J (private)"]], "a number as elsewhere, not 0.00e+0"
-    assert exposed["record"].tolist() == found.ranking()[:50].tolist()
-    assert exposed["J (private)"].tolist() == pytest.approx(found.leakage.total[found.ranking()[:50]])
+    assert exposed["record"].tolist() == exposure.ranking()[:50].tolist()
+    assert exposed["J (private)"].tolist() == pytest.approx(exposure.leakage.total[exposure.ranking()[:50]])
     before, after = (exposed[f"delta {when} (private)"] for when in ("before", "after"))
     assert (before < after).all()
     assert "Before: what a release would show as generation leaves pure noise" in said
     assert "nothing is estimated" in said, "the table is small"
-    assert app.selectbox(key="records_record").value == int(found.ranking()[0])
+    assert app.selectbox(key="records_record").value == int(exposure.ranking()[0])
     beside = next(table.value for table in app.dataframe if "its neighbours" in table.value.columns)
     assert beside["column"].tolist() == ["column 1", "column 2", "column 3", "class"]
     charts = [element for element in elements(app.main) if element.type == "plotly_chart"]
@@ -109,13 +109,13 @@ def test_a_record_of_an_image_run_is_searched_when_asked_and_ranked_among_held_o
     app.button(key="records_search_begin").click().run()
     app.run()
     assert not app.exception
-    found = kept_nearest_samples(here(), newest(), "pixels", 40)
-    assert found is not None
+    nearest = kept_nearest_samples(here(), newest(), "pixels", 40)
+    assert nearest is not None
     beside = next(table.value for table in app.dataframe if "sample" in table.value.columns)
-    assert beside["sample"].tolist() == found.indices[17].tolist()
-    assert beside[f"distance, {found.features} (private)"].tolist() == found.distances[17].tolist()
+    assert beside["sample"].tolist() == nearest.indices[17].tolist()
+    assert beside[f"distance, {nearest.features} (private)"].tolist() == nearest.distances[17].tolist()
     others = len(load("digits").held_out)
-    share = number(100 * found.nearer_than("training", 17))
+    share = number(100 * nearest.nearer_than("training", 17))
     assert f"**nearer than that of {share} %** of {others} held-out records" in text_of(app)
     app.get("button_group")[0].set_value("held-out").run()
     assert not app.exception
@@ -143,10 +143,10 @@ def test_what_is_known_of_a_row_leads_to_it_and_stays_out_of_the_address(run: Ru
     app.run()
     app.multiselect(key="records_known").set_value(["column 1", "class"]).run()
     known = {name: app.selectbox(key=f"records_known_{name}").value for name in ("column 1", "class")}
-    found = like_row(toy_table(), {name: str(value) for name, value in known.items()})
-    assert f"**{found.equal:,}** records are equal to it" in text_of(app)
+    matches = like_row(toy_table(), {name: str(value) for name, value in known.items()})
+    assert f"**{matches.equal:,}** records are equal to it" in text_of(app)
     assert not [name for name in app.query_params if "known" in name]
-    first = found.nearest[0]
+    first = matches.nearest[0]
     app.button(key=f"records_to_{first.side}_{first.record}").click().run()
     assert not app.exception
     assert f"**{first.side.capitalize()} record {first.record}**" in text_of(app)

@@ -93,9 +93,9 @@ def test_the_measure_of_the_address_is_drawn_and_another_can_be_picked(open_page
 def test_the_table_of_measures_has_intervals(open_page: OpenPage, pair: list[Run]) -> None:
     row = results_of(pair[0].id)[0]
     app = open_page("runs", runs_chosen=[run.id for run in pair])
-    told = app.dataframe[1].value.set_index("Measure").loc[ACCURACY]
+    accuracies = app.dataframe[1].value.set_index("Measure").loc[ACCURACY]
     low, high = map(number, row["interval"])
-    assert told.iloc[0].startswith(f"{number(row['value'])} (private), 95 %: {low} to {high}; largest class")
+    assert accuracies.iloc[0].startswith(f"{number(row['value'])} (private), 95 %: {low} to {high}; largest class")
 
 
 def test_runs_that_nobody_evaluated_have_no_chart(open_page: OpenPage, pair: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,8 +68,8 @@ def test_two_runs_are_compared(open_page: OpenPage) -> None:
     app.multiselect(key="runs_chosen").set_value([run.id for run in RunStore(here()).list()]).run()
     assert not app.exception
     assert "Comparison" in [header.value for header in app.header]
-    told = app.dataframe[1].value.set_index("Measure")
-    assert told.loc["Delta of both"].tolist() == [number(run.delta) for run in RunStore(here()).list()]
+    measures = app.dataframe[1].value.set_index("Measure")
+    assert measures.loc["Delta of both"].tolist() == [number(run.delta) for run in RunStore(here()).list()]
     differing = app.dataframe[-1].value
     assert differing["Setting"].tolist() == ["noise_multiplier"]
 
@@ -182,13 +182,13 @@ def test_a_run_whose_model_is_whole_can_be_finished_early(open_page: OpenPage, m
     RunStore(here()).change(run.id, {"queued"}, "cancelled", state="cancelled", stage="phase one")
     assert f"runs_{run.id}_finish" not in [button.key for button in open_page("runs", runs_chosen=run.id).button]
     RunStore(here()).change(run.id, {"cancelled"}, "moved on", stage="phase two")
-    asked: list[str] = []
-    monkeypatch.setattr(runs, "end_early", lambda _workspace, run_id: asked.append(run_id))
+    ended: list[str] = []
+    monkeypatch.setattr(runs, "end_early", lambda _workspace, run_id: ended.append(run_id))
     app = open_page("runs", runs_chosen=run.id)
     assert "Its bound stays that of all its steps" in text_of(app)
     app.button(key=f"runs_{run.id}_finish").click().run()
     assert not app.exception
-    assert asked == [run.id]
+    assert ended == [run.id]
 
 
 def test_a_run_that_the_address_names_and_nobody_knows_is_told(open_page: OpenPage) -> None:
@@ -269,4 +269,4 @@ def test_a_run_is_exported_and_one_without_a_bound_only_when_that_is_said(open_p
 
 def download(app: AppTest, run: Run) -> Any:
     """The button that writes a run's file."""
-    return next(found.proto for found in app.get("download_button") if f"runs_{run.id}_export" in found.proto.id)
+    return next(button.proto for button in app.get("download_button") if f"runs_{run.id}_export" in button.proto.id)

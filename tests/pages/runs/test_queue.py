@@ -53,8 +53,8 @@ def test_each_device_has_its_jobs() -> None:
     jobs = [("a", "running", "cuda:1"), ("b", "running", "cpu"), ("c", "queued", ""), ("d", "starting", "")]
     entries = [SimpleNamespace(job=SimpleNamespace(id=name, state=state, placed=placed, terms=terms)) for name, state, placed in jobs]
     memory = SimpleNamespace(total=8 * 2**30, available=6 * 2**30)
-    found = devices(SimpleNamespace(entries=entries), memory)  # type: ignore[arg-type]
-    assert found == "CPU: b · a GPU: d · cuda:1: a · memory: 2.0 of 8.0 GiB in use"
+    summary = devices(SimpleNamespace(entries=entries), memory)  # type: ignore[arg-type]
+    assert summary == "CPU: b · a GPU: d · cuda:1: a · memory: 2.0 of 8.0 GiB in use"
 
 
 def test_waiting_runs_are_shown_moved_started_and_cancelled(open_page: OpenPage, three_runs: list[Run]) -> None:

@@ -19,8 +19,8 @@ OpenPage = Callable[..., AppTest]
 
 def links(app: AppTest) -> dict[str, str]:
     """The labels of the page's links, and what each adds to the address."""
-    found = [element.proto for element in elements(app.main) if element.type == "page_link"]
-    return {link.label: f"{link.page}?{link.query_string}" for link in found}
+    page_links = [element.proto for element in elements(app.main) if element.type == "page_link"]
+    return {link.label: f"{link.page}?{link.query_string}" for link in page_links}
 
 
 @pytest.mark.usefixtures("workbench_home")
@@ -41,10 +41,10 @@ def test_the_tour_is_on_the_example_and_recent_runs_are_links(open_page: OpenPag
     runs = RunStore(here()).list()
     example = next(run for run in runs if run.example)
     app = open_page("start")
-    told = links(app)
-    assert told["3. The copies"].endswith(f"gallery?gallery_run={example.id}")
-    assert f"dossier_run={example.id}" in told["5. The signature"]
-    assert sum(run.id in label for run in runs for label in told) == len(runs)
+    addresses = links(app)
+    assert addresses["3. The copies"].endswith(f"gallery?gallery_run={example.id}")
+    assert f"dossier_run={example.id}" in addresses["5. The signature"]
+    assert sum(run.id in label for run in runs for label in addresses) == len(runs)
 
 
 def test_what_is_left_is_the_budget_less_what_is_spent(open_page: OpenPage) -> None:

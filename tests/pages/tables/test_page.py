@@ -108,11 +108,11 @@ def test_shares_and_associations_are_those_of_the_rows() -> None:
     facts = toy_table().facts.model_copy(update={"kind": TableKind(columns=(Column(name="a", categories=tuple(map(str, range(60)))),))})
     ones = Records(np.repeat(np.arange(60), np.arange(60))[:, None], np.repeat(np.arange(60), np.arange(60)) % 2)
     others = Records(np.zeros((4, 1), dtype=np.int64), np.array([0, 0, 0, 1]))
-    found = shares(ones, others, facts)
-    assert found["class"]["real"].tolist() == [0.75, 0.25]
-    assert len(found["a"]) == MOST_CATEGORIES
-    assert found["a"]["category"].tolist() == ["0", *map(str, range(21, 60))], "the most frequent on either side, in their order"
-    assert found["a"]["samples"].iloc[-1] == pytest.approx(59 / 1770)
+    by_column = shares(ones, others, facts)
+    assert by_column["class"]["real"].tolist() == [0.75, 0.25]
+    assert len(by_column["a"]) == MOST_CATEGORIES
+    assert by_column["a"]["category"].tolist() == ["0", *map(str, range(21, 60))], "the most frequent on either side, in their order"
+    assert by_column["a"]["samples"].iloc[-1] == pytest.approx(59 / 1770)
     assert list(shares(ones, None, facts)["a"].columns) == ["category", "samples"]
     table = associations(ones, facts)
     assert table.loc["a", "class"] == table.loc["class", "a"] == pytest.approx(1.0)
@@ -123,13 +123,13 @@ def test_how_far_columns_are_off_by_hand() -> None:
     facts = toy_table().facts.model_copy(update={"kind": unnamed_columns((2, 3))})
     real = Records(np.array([[0, 0], [0, 1], [1, 2], [1, 2]]), np.array([0, 0, 1, 1]))
     samples = Records(np.array([[0, 0], [0, 0], [1, 2], [0, 2]]), np.array([0, 0, 1, 1]))
-    found = apart(samples, real, facts)
-    assert found.columns["column"].tolist() == ["class", "column 1", "column 2"], "the target first"
-    assert found.columns["alone"].tolist() == [0, 1 / 4, 1 / 4]
-    assert found.columns["pairs"].tolist() == [1 / 4, 3 / 8, 3 / 8]
-    assert found.columns["triples"].tolist() == [1 / 2] * 3
-    assert found.pairs.to_numpy().tolist() == [[0, 1 / 4, 1 / 4], [1 / 4, 1 / 4, 1 / 2], [1 / 4, 1 / 2, 1 / 4]]
-    assert found.worst == ("column 1", 1 / 4)
+    distances = apart(samples, real, facts)
+    assert distances.columns["column"].tolist() == ["class", "column 1", "column 2"], "the target first"
+    assert distances.columns["alone"].tolist() == [0, 1 / 4, 1 / 4]
+    assert distances.columns["pairs"].tolist() == [1 / 4, 3 / 8, 3 / 8]
+    assert distances.columns["triples"].tolist() == [1 / 2] * 3
+    assert distances.pairs.to_numpy().tolist() == [[0, 1 / 4, 1 / 4], [1 / 4, 1 / 4, 1 / 2], [1 / 4, 1 / 2, 1 / 4]]
+    assert distances.worst == ("column 1", 1 / 4)
     without_classes = apart(Records(samples.records), real, facts)
     assert without_classes.columns["column"].tolist() == ["column 1", "column 2"]
     assert without_classes.columns["triples"].tolist() == [1 / 2] * 2, "no more columns than there are"
@@ -139,15 +139,15 @@ def test_evaluated_runs_of_the_table_stand_side_by_side_over_their_bounds(open_p
     app = open_page("tables", tables_run=run.id)
     assert "No run on toy-table has been evaluated yet" in text_of(app)
     metrics = ["accuracy_logistic_regression", "two_way_marginals"]
-    found = {result["name"]: result for result in evaluate_run(here(), run.id, 200, 0, metrics)["results"]}
+    results = {result["name"]: result for result in evaluate_run(here(), run.id, 200, 0, metrics)["results"]}
     app.run()
     assert not app.exception
     assert app.selectbox(key="tables_measure").options == ["Accuracy, logistic regression", METRICS["two_way_marginals"].title]
     table = next(frame.value for frame in app.dataframe if "Line" in frame.value.columns)
     assert table["Line"][0] == f"independent-marginals, bound {run.bound.epsilon:.3g} ({run.id})"
-    assert table["Accuracy, logistic regression"][0] == f"{found['accuracy_logistic_regression']['value']:.3f} (private)"
+    assert table["Accuracy, logistic regression"][0] == f"{results['accuracy_logistic_regression']['value']:.3f} (private)"
     assert {CEILING, EPSILON_ZERO, "independent columns", "majority class"} <= set(table["Line"])
     app.selectbox(key="tables_measure").set_value("two_way_marginals").run()
     (own,) = points(results_of_runs(here(), [run]), "two_way_marginals").to_dict("records")
-    assert (own["epsilon"], own["value"], own["releasable"]) == (run.bound.epsilon, found["two_way_marginals"]["value"], False)
+    assert (own["epsilon"], own["value"], own["releasable"]) == (run.bound.epsilon, results["two_way_marginals"]["value"], False)
     assert f"{METRICS['two_way_marginals'].title} (private) of evaluated runs on toy-table over their bounds" in charts_of(app)

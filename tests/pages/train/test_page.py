@@ -143,8 +143,8 @@ def test_a_seed_is_said_to_forbid_release(open_page: OpenPage) -> None:
 
 def test_an_audit_is_asked_for_as_on_the_command_line(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())
-    asked = {"train_audit_canaries": "300", "train_audit_kind": "blank", "train_audit_seed": "7"}
-    app = open_page("train", train_method="dp-merf", **asked)
+    audit = {"train_audit_canaries": "300", "train_audit_kind": "blank", "train_audit_seed": "7"}
+    app = open_page("train", train_method="dp-merf", **audit)
     assert "Do not release the audited run" in text_of(app)
     app.button(key="train_launch").click().run()
     assert not app.exception
@@ -172,8 +172,8 @@ def test_a_budget_that_a_launch_could_exceed_is_said_beforehand(open_page: OpenP
 def test_a_clone_leaves_the_default_delta_empty_and_carries_any_other_to_the_bit() -> None:
     run = RunStore(here()).list()[0]
     assert "train_delta" not in clone_link(run, "train_")
-    asked = run.plan.request.edited(delta=1e-5)
-    other = run.model_copy(update={"plan": run.plan.model_copy(update={"request": asked})})
+    request = run.plan.request.edited(delta=1e-5)
+    other = run.model_copy(update={"plan": run.plan.model_copy(update={"request": request})})
     assert clone_link(other, "train_")["train_delta"] == "1e-05"
 
 
@@ -189,8 +189,8 @@ def test_every_method_has_its_form(open_page: OpenPage, method: str) -> None:
 
 
 def test_a_setting_called_like_a_field_of_the_request_is_kept_apart(open_page: OpenPage) -> None:
-    asked = Request.of("class-moments", "digits", epsilon=1.0, settings={"dataset": "digits-validation"})
-    app = open_page("train", **link(asked, "train_"))
+    request = Request.of("class-moments", "digits", epsilon=1.0, settings={"dataset": "digits-validation"})
+    app = open_page("train", **link(request, "train_"))
     assert not app.exception
     assert app.selectbox(key="train_dataset").value == "digits"
     assert app.text_input(key="train_set.dataset").value == "digits-validation"

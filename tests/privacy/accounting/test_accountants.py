@@ -373,9 +373,9 @@ def test_plans_report_replace_special_and_replace_one_beside_it() -> None:
 @pytest.mark.parametrize(("rate", "mu", "order"), [(0.1, 0.5, 2.0), (0.3, 1.1, 2.0), (1e-6, 1.1, 2.0), (0.02, 3.0, 5.0), (0.5, 0.01, 1.5)])
 def test_the_divergence_of_a_visible_batch_is_that_of_its_mixture(rate: float, mu: float, order: float) -> None:
     """log(1 - q + q E e^{(a - 1) loss}) / (a - 1), the moment of a mu-GDP pair being e^{a (a - 1) mu^2 / 2}."""
-    found = float(rdp.DIVERGENCES[VisibleGaussian](VisibleGaussian(rate, mu), (order,))[0])
+    divergence = float(rdp.DIVERGENCES[VisibleGaussian](VisibleGaussian(rate, mu), (order,))[0])
     exact = math.log1p(rate * math.expm1(order * (order - 1) * mu**2 / 2)) / (order - 1)
-    assert exact * (1 - 1e-15) <= found <= exact * (1 + 1e-8), "never short by more than the formula's own rounding here"
+    assert exact * (1 - 1e-15) <= divergence <= exact * (1 + 1e-8), "never short by more than the formula's own rounding here"
 
 
 def test_a_realised_batch_of_every_record_is_one_gaussian() -> None:
@@ -396,9 +396,9 @@ def test_parts_of_one_release_cost_their_joint_distance_where_one_record_is_repl
     stated = {1: 1.0, 2: 1.2, 3: math.sqrt(3)}  # a part by itself; both; and one more than there are
     beside = Stage("c", ReplaceOneGaussianDpEvent(0.5, 0.5), "once", 1, both)
     for count in (2, 3):
-        found = replace_one_bound((parts * 2)[:count], 1e-5)
-        assert found is not None
-        assert found.epsilon == pytest.approx(gdp_epsilon(stated[count], 1e-5))
+        bound = replace_one_bound((parts * 2)[:count], 1e-5)
+        assert bound is not None
+        assert bound.epsilon == pytest.approx(gdp_epsilon(stated[count], 1e-5))
     with_other = replace_one_bound([*parts, beside], 1e-5)
     assert with_other is not None
     assert with_other.epsilon == pytest.approx(gdp_epsilon(math.sqrt(1.2**2 + 2**2), 1e-5))

@@ -30,10 +30,10 @@ def two_losses(range_: float, largest: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("share", [-1.2, -0.5, 0.0, 0.3, 0.9, 1.0])
 def test_the_profile_is_the_largest_of_all_pairs_of_two_losses(range_: float, share: float) -> None:
     epsilon = share * range_
-    found = [
+    deltas = [
         np.maximum(one - math.exp(epsilon) * other, 0).sum() for one, other in (two_losses(range_, t) for t in np.linspace(0, range_, 4001))
     ]
-    assert bounded_range_delta(range_, np.array([epsilon]))[0] == pytest.approx(max(found), rel=1e-6, abs=1e-12)
+    assert bounded_range_delta(range_, np.array([epsilon]))[0] == pytest.approx(max(deltas), rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("range_", [0.1, 2.0])
@@ -114,9 +114,9 @@ def brute(kinds: str, range_: float, mu: float, epsilon: np.ndarray, places: int
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_adaptive_profile_is_the_largest_that_an_adversary_reaches(range_: float, count: int) -> None:
     epsilon = np.array([-1.2, -0.4, 0.0, 0.3, 0.8, 1.5]) * range_
-    found, reached = adaptive_delta(range_, count, epsilon), brute("c" * count, range_, 0.0, epsilon, places=161 if count < 3 else 61)
-    assert (reached <= found * (1 + 1e-12) + 1e-15).all()
-    assert found == pytest.approx(reached, rel=5e-3, abs=1e-9)
+    profile, reached = adaptive_delta(range_, count, epsilon), brute("c" * count, range_, 0.0, epsilon, places=161 if count < 3 else 61)
+    assert (reached <= profile * (1 + 1e-12) + 1e-15).all()
+    assert profile == pytest.approx(reached, rel=5e-3, abs=1e-9)
 
 
 @pytest.mark.parametrize("kinds", ["gcc", "cgc", "ccg"])
@@ -135,16 +135,16 @@ def test_gaussians_before_between_and_after_choices_cost_no_more_than_the_compos
 def test_many_choices_cost_less_than_as_many_worst_ones(range_: float, count: int, single: float) -> None:
     """Than the profile of one choice composed so often (`single`), and than by moments; and no less than one tenth fewer of them."""
     composition = {BoundedRange(range_): count}
-    found = pld.epsilon(composition, 1e-5)
-    assert found < 0.96 * min(single, ACCOUNTANTS["rdp"].epsilon(composition, 1e-5))
-    assert found > pld.epsilon({BoundedRange(range_): count * 9 // 10}, 1e-5)
+    epsilon = pld.epsilon(composition, 1e-5)
+    assert epsilon < 0.96 * min(single, ACCOUNTANTS["rdp"].epsilon(composition, 1e-5))
+    assert epsilon > pld.epsilon({BoundedRange(range_): count * 9 // 10}, 1e-5)
 
 
 def test_the_adaptive_profile_is_the_same_in_both_directions_and_falls() -> None:
     epsilon = np.linspace(-4, 4, 801)
     for count in (2, 7, MOST_CHOICES):
-        found = adaptive_delta(0.1, count, epsilon)
-        assert found == pytest.approx(-np.expm1(epsilon) + np.exp(epsilon) * found[::-1], abs=1e-14)
-        assert (np.diff(found) <= 0).all()
-        assert (np.diff(np.diff(found) / np.diff(np.exp(epsilon))) >= -1e-9).all(), "convex in e^epsilon, as a profile is"
-        assert (found >= adaptive_delta(0.1, count - 1, epsilon) * (1 - 1e-9) - 1e-20).all()
+        profile = adaptive_delta(0.1, count, epsilon)
+        assert profile == pytest.approx(-np.expm1(epsilon) + np.exp(epsilon) * profile[::-1], abs=1e-14)
+        assert (np.diff(profile) <= 0).all()
+        assert (np.diff(np.diff(profile) / np.diff(np.exp(epsilon))) >= -1e-9).all(), "convex in e^epsilon, as a profile is"
+        assert (profile >= adaptive_delta(0.1, count - 1, epsilon) * (1 - 1e-9) - 1e-20).all()

@@ -161,9 +161,9 @@ def test_a_target_that_rdp_misses_at_any_noise_takes_few_evaluations(monkeypatch
 
     def quick(*arguments: Any) -> float:
         seen.append(arguments)
-        return found(*arguments)
+        return original(*arguments)
 
-    found = calibration._quick_bound
+    original = calibration._quick_bound
     assert rough(stages(1e5), 5e-7) > 2 > proved_bound(stages(1e5), 5e-7).epsilon
     monkeypatch.setattr(calibration, "_quick_bound", quick)
     sigma = calibrate_real(stages, 2.0, 5e-7)
@@ -200,6 +200,6 @@ def test_a_target_far_below_the_grid_of_1e_4_is_met_closely() -> None:
         step = dp_event.PoissonSampledDpEvent(64 / 60_000, dp_event.GaussianDpEvent(noise_multiplier))
         return [Stage("DP-SGD", step, "per_step", 93_800, ("ADD_OR_REMOVE_ONE",), "Poisson")]
 
-    found = calibrate_real(stages_of, 0.004, 1e-5)
-    assert found == pytest.approx(177, rel=0.02)
-    assert 0.995 * 0.004 <= proved_bound(stages_of(found), 1e-5).epsilon <= 0.004
+    sigma = calibrate_real(stages_of, 0.004, 1e-5)
+    assert sigma == pytest.approx(177, rel=0.02)
+    assert 0.995 * 0.004 <= proved_bound(stages_of(sigma), 1e-5).epsilon <= 0.004

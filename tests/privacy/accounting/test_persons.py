@@ -48,9 +48,9 @@ def test_sampled_rows_are_a_binomial_mixture() -> None:
     q, k = 0.1, 3
     weights = [math.comb(k, drawn) * q**drawn * (1 - q) ** (k - drawn) for drawn in range(k + 1)]
     mixture = library.from_mixture_gaussian_mechanism(5.0, list(range(k + 1)), weights).self_compose(50)
-    found = proved_bound(of_persons([DP_SGD], k, "patient"), DELTA)
-    assert found.epsilon == pytest.approx(mixture.get_epsilon_for_delta(DELTA), rel=2e-3)
-    assert found.epsilon == pytest.approx(group_bound([DP_SGD], DELTA, k).epsilon)
+    bound = proved_bound(of_persons([DP_SGD], k, "patient"), DELTA)
+    assert bound.epsilon == pytest.approx(mixture.get_epsilon_for_delta(DELTA), rel=2e-3)
+    assert bound.epsilon == pytest.approx(group_bound([DP_SGD], DELTA, k).epsilon)
     assert replace_one_bound(of_persons([DP_SGD], k, "patient"), DELTA) is None
 
 

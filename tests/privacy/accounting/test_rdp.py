@@ -161,10 +161,10 @@ def test_certified_over_many_decades(figures: dict[str, Any]) -> None:
         loose.append(looseness(sample_rate, noise_multiplier, ORDERS[index % len(ORDERS)]))
         sample_rate, steps, delta = 10 ** rng.uniform(-7, -0.3), int(10 ** rng.uniform(0, 5)), 10 ** rng.uniform(-9, -4)
         lower = certified_below(sample_rate, noise_multiplier, steps, delta)
-        found = bound(sample_rate, noise_multiplier, steps, delta)
-        margins.append(found - lower)
-        assert found >= lower, (sample_rate, noise_multiplier, steps, delta)
-        assert found > 0.0 or lower == 0.0
+        epsilon = bound(sample_rate, noise_multiplier, steps, delta)
+        margins.append(epsilon - lower)
+        assert epsilon >= lower, (sample_rate, noise_multiplier, steps, delta)
+        assert epsilon > 0.0 or lower == 0.0
     assert min(loose) >= 0.0
     assert max(loose) < 1e-6
     figures |= {
@@ -221,14 +221,14 @@ def test_moments_without_replacement_are_the_librarys(sample_rate: float, mu: fl
 @pytest.mark.parametrize("mu", [1e-300, 1e-120, 1e-20, 1e90])
 def test_moments_without_replacement_at_extreme_distances(mu: float) -> None:
     for orders in ((2.0, 63.0), (64.0, 256.0), (320.0, 1024.0)):
-        found = fixed_batch(0.1, mu, np.array(orders))
-        assert not np.isnan(found).any()
-        assert (found >= 0).all()
-        assert (found[0] > 1) == (mu > 1 or orders[0] > 256)
+        moments = fixed_batch(0.1, mu, np.array(orders))
+        assert not np.isnan(moments).any()
+        assert (moments >= 0).all()
+        assert (moments[0] > 1) == (mu > 1 or orders[0] > 256)
 
 
 def test_what_the_library_computes_has_an_allowance_for_its_rounding_at_every_order() -> None:
     rho = 1e-15
-    found = rdp._library(LibraryEvent(ZCDpEvent(rho), "REPLACE_SPECIAL"), ORDERS)
+    divergences = rdp._library(LibraryEvent(ZCDpEvent(rho), "REPLACE_SPECIAL"), ORDERS)
     orders = np.array(ORDERS)
-    assert found == pytest.approx(rho * orders + rdp.ROUNDING_OF_MOMENTS / (orders - 1), rel=1e-9)
+    assert divergences == pytest.approx(rho * orders + rdp.ROUNDING_OF_MOMENTS / (orders - 1), rel=1e-9)

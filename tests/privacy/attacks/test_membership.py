@@ -65,9 +65,9 @@ def attack(images: Floats, num_batches: int, generator: np.random.Generator) -> 
     inside, outside = [], []
     for batch in picked[: num_batches * BATCH_SIZE].reshape(num_batches, BATCH_SIZE, -1):
         gradient, _ = network.gradients(batch, generator.integers(FIRST, LAST + 1, BATCH_SIZE), generator)
-        found = network.residuals(gradient, np.concatenate([batch, others]))
-        inside.append(found[:BATCH_SIZE])
-        outside.append(found[BATCH_SIZE:])
+        residuals = network.residuals(gradient, np.concatenate([batch, others]))
+        inside.append(residuals[:BATCH_SIZE])
+        outside.append(residuals[BATCH_SIZE:])
     return np.concatenate(inside), np.concatenate(outside)
 
 

@@ -226,6 +226,6 @@ def test_equal_records_are_computed_once_and_as_if_they_were_not(copies: list[in
         expected = whole.divergences(weight)
         assert once.divergences(weight[:, : len(rows.records)])[:, places] == pytest.approx(expected, rel=1e-7, abs=1e-18)
         assert once.ratios(values[::-1])[:, places] == pytest.approx(whole.ratios(values[::-1]), rel=1e-9)
-    found = per_instance.monte_carlo_leakage(records, [3, 2, 4], np.linspace(1, 0, 7), num_draws=4000, smoothing=0.05)
+    leakage = per_instance.monte_carlo_leakage(records, [3, 2, 4], np.linspace(1, 0, 7), num_draws=4000, smoothing=0.05)
     exact = exact_leakage(chain).total
-    assert (np.abs(found.total - exact) <= 3.5 * found.standard_error).all()
+    assert (np.abs(leakage.total - exact) <= 3.5 * leakage.standard_error).all()

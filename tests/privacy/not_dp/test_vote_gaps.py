@@ -50,13 +50,13 @@ def test_rdp_is_at_least_that_of_the_exact_answers(gap: int) -> None:
     votes = np.array([[gap, 0]])
     error = vote_gaps.gnmax_error(votes, deviation)
     assert error[0] == pytest.approx(stats.norm.sf(gap / (math.sqrt(2) * deviation)), rel=1e-9)
-    found = vote_gaps.gnmax_rdp(error, deviation, orders)[0]
+    divergences = vote_gaps.gnmax_rdp(error, deviation, orders)[0]
     for place, order in enumerate(orders):
         exact = 0.0
         for other in (gap - 2, gap + 2):
             p, q = (stats.norm.cdf(ahead / (math.sqrt(2) * deviation)) for ahead in (gap, other))
             exact = max(exact, math.log(p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)) / (order - 1))
-        assert exact - 1e-12 <= found[place] <= order / deviation**2
+        assert exact - 1e-12 <= divergences[place] <= order / deviation**2
 
 
 def test_clear_votes_cost_less_than_the_worst_case_and_ties_exactly_that() -> None:
@@ -71,9 +71,9 @@ def test_clear_votes_cost_less_than_the_worst_case_and_ties_exactly_that() -> No
 
 def test_laplace_worst_case_is_the_moments_vector() -> None:
     tied = turned_by_laplace(np.array([[5, 5]] * 1000), 0.05)
-    found = vote_gaps.by_laplace(tied, 0.1, 1e-5)
-    assert found.worst_case == pytest.approx(20.756, rel=1e-4)
-    assert found.epsilon == pytest.approx(found.worst_case)
+    bound = vote_gaps.by_laplace(tied, 0.1, 1e-5)
+    assert bound.worst_case == pytest.approx(20.756, rel=1e-4)
+    assert bound.epsilon == pytest.approx(bound.worst_case)
 
 
 def test_costs_of_many_answers_add_up_whatever_is_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,10 +118,10 @@ def test_much_the_same_records_under_another_name_are_told() -> None:
     ledger, records = Ledger(here().ledger), images(50)
     spend(ledger, "first", "a" * 16, "/data/scans.npz")
     ledger.note_records("a" * 16, dataset_of(records).record_hashes(here().key))
-    for kept, told in ((5, True), (4, False)):
+    for kept, resembles in ((5, True), (4, False)):
         mixed = np.concatenate([records[:kept], images(50 - kept, seed=1)])
         sentence = ledger.resemblance("others", "b" * 16, dataset_of(mixed).record_hashes(here().key))
-        assert (sentence is not None and "'scans' (10%)" in sentence) is told
+        assert (sentence is not None and "'scans' (10%)" in sentence) is resembles
     assert ledger.resemblance("scans", "b" * 16, dataset_of(records).record_hashes(here().key)) is None
     assert not ledger.has_other_records("scans")
     assert ledger.has_other_records("others")

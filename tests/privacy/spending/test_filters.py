@@ -87,16 +87,16 @@ def test_another_home_learns_that_it_ended_early(ledger: Ledger, tmp_path: Path)
 def test_each_order_has_its_part_of_delta(monkeypatch: pytest.MonkeyPatch, ledger: Ledger) -> None:
     """Four orders at delta each would be four limits, of which the best was chosen afterwards."""
     ledger.close_run("early", ended_early=True)
-    asked: list[tuple[float, float]] = []
+    evaluated: list[tuple[float, float]] = []
 
     def infinite(_stages: object, order: float, delta: float) -> float:
-        asked.append((order, delta))
+        evaluated.append((order, delta))
         return math.inf
 
     monkeypatch.setattr(filters, "epsilon_at_order", infinite)
     assert not passes_filter(ledger.entries("digits"), [("new", [GAUSSIAN])], 2.0, DELTA)
-    assert [order for order, _ in asked] == orders_for(2.0, DELTA)
-    assert math.fsum(delta for _, delta in asked) <= DELTA
+    assert [order for order, _ in evaluated] == orders_for(2.0, DELTA)
+    assert math.fsum(delta for _, delta in evaluated) <= DELTA
 
 
 def test_what_no_divergence_is_known_of_passes_no_filter(ledger: Ledger) -> None:

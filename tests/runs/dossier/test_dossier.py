@@ -27,7 +27,7 @@ from workbench.privacy import accountant_values, group_bound, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.gaussian import gdp_delta
 from workbench.privacy.accounting.values import PrivacyValue
-from workbench.privacy.attacks.tradeoff import dp_tradeoff
+from workbench.privacy.attacks.tradeoff import dp_tradeoff, event_tradeoff
 from workbench.privacy.spending.ledger import Ledger
 from workbench.records import ImageKind, Records
 from workbench.records.images import png_data_uri
@@ -68,7 +68,7 @@ def finished(train_here: Make) -> Callable[[str], Run]:
 
 
 @pytest.fixture
-def told(finished: Callable[[str], Run], tmp_path: Path) -> tuple[Path, Path]:
+def dossier_and_export(finished: Callable[[str], Run], tmp_path: Path) -> tuple[Path, Path]:
     """A dossier that may leave, and its export."""
     run = finished("dp-merf")
     sample_set(here(), run.id).records(10)
@@ -109,10 +109,10 @@ def check_numbers(run: Run, dataset: str) -> None:
     """Every number of a run's dossier for the room, made again of its folder and the ledger."""
     sample_set(here(), run.id).records(12)
     evaluate_run(here(), run.id, 12, metrics=["accuracy_logistic_regression"])
-    found = dossier_of(here(), run.id, "room")
+    dossier = dossier_of(here(), run.id, "room")
     folder = RunFolder(here(), run.id).path
     plan = Plan.model_validate_json((folder / "plan.json").read_text())
-    card, stages = found.card, plan.stages
+    card, stages = dossier.card, plan.stages
     assert card.bound.epsilon == proved_bound(stages, plan.delta).epsilon <= 8.0
     assert (card.num_records, card.bound.delta) == (plan.facts.num_records, plan.delta)
     assert card.claim.epsilon == plan.claim.epsilon
@@ -121,33 +121,35 @@ def check_numbers(run: Run, dataset: str) -> None:
     }
     replaced = replace_one_bound(stages, plan.delta)
     assert (card.replace_one and card.replace_one.epsilon) == (replaced and replaced.epsilon)
-    assert found.best_attack == {
-        f"{rate:g}": float(1 - dp_tradeoff(card.bound.epsilon, plan.delta, [rate])[0]) for rate in (0.001, 0.01, 0.1)
-    }
-    for point in found.profile.points:
+    assert list(dossier.best_attack) == ["0.001", "0.01", "0.1"]
+    for rate, best in dossier.best_attack.items():
+        by_point = [float(1 - dp_tradeoff(point.bound, point.delta, [float(rate)])[0]) for point in dossier.profile.points]
+        assert best == min(by_point) < float(1 - dp_tradeoff(card.bound.epsilon, plan.delta, [float(rate)])[0])
+        assert best >= float(1 - event_tradeoff(stages, [float(rate)])[0]), "no attack on these releases reaches more"
+    for point in dossier.profile.points:
         values = accountant_values(stages, point.delta)
         assert point.accountants == {name: value if isinstance(value, float) else None for name, value in values.items()}
         assert point.bound == proved_bound(stages, point.delta).epsilon
         if point.mu is not None:  # the Gaussian mechanism of this mu loses just as much at this delta
             assert float(gdp_delta(point.mu, point.bound)) == pytest.approx(point.delta, rel=1e-6)
-    assert {point.delta for point in found.profile.points} == {10.0**-power for power in range(1, 11)} | {plan.delta}
-    [row] = found.ledger
+    assert {point.delta for point in dossier.profile.points} == {10.0**-power for power in range(1, 11)} | {plan.delta}
+    [row] = dossier.ledger
     assert row.alone.epsilon == Ledger(here().ledger).epsilon_spent(run.id, plan.delta).epsilon == card.bound.epsilon
     assert card.ledger.total.epsilon == Ledger(here().ledger).total(dataset, delta=plan.delta).epsilon
     evaluation = json.loads((folder / "evaluation.json").read_text())["results"]
-    assert [(one.name, one.value, one.low, one.high, one.ceiling) for one in found.measures] == [
+    assert [(one.name, one.value, one.low, one.high, one.ceiling) for one in dossier.measures] == [
         (one["name"], one["value"], *one["interval"], one["ceiling"]) for one in evaluation
     ]
-    assert set(found.files) == {"card.json", "card.md", "plan.json", "weights.safetensors", "samples/default.npz"}
-    assert found.digest == hashlib.sha256(json.dumps(json.loads(values_in(render(found)))).encode()).hexdigest()
+    assert set(dossier.files) == {"card.json", "card.md", "plan.json", "weights.safetensors", "samples/default.npz"}
+    assert dossier.digest == hashlib.sha256(json.dumps(json.loads(values_in(render(dossier)))).encode()).hexdigest()
 
 
 def values_in(page: str) -> str:
     return page[page.index(BEGIN) + len(BEGIN) : page.index(END, page.index(BEGIN))]
 
 
-def test_a_dossier_holds_against_its_export_and_shows_every_section_and_question(told: tuple[Path, Path]) -> None:
-    dossier, export = told
+def test_a_dossier_holds_against_its_export_and_shows_every_section_and_question(dossier_and_export: tuple[Path, Path]) -> None:
+    dossier, export = dossier_and_export
     page = dossier.read_text()
     assert complaints(dossier, export) == {}
     assert commanded("verify", str(export), "--dossier", str(dossier)) == 0
@@ -168,49 +170,49 @@ def test_a_dossier_holds_against_its_export_and_shows_every_section_and_question
 def times(name: str, factor: float) -> Callable[[Dossier], Dossier]:
     """The dossier with a value of the card's by another number, and the page made anew."""
 
-    def change(found: Dossier) -> Dossier:
-        value = getattr(found.card, name)
-        card = found.card.model_copy(update={name: value.model_copy(update={"epsilon": value.epsilon * factor})})
-        return found.model_copy(update={"card": card})
+    def change(dossier: Dossier) -> Dossier:
+        value = getattr(dossier.card, name)
+        card = dossier.card.model_copy(update={name: value.model_copy(update={"epsilon": value.epsilon * factor})})
+        return dossier.model_copy(update={"card": card})
 
     return change
 
 
 def card_with(**values: Any) -> Callable[[Dossier], Dossier]:
-    return lambda found: found.model_copy(update={"card": found.card.model_copy(update=values)})
+    return lambda dossier: dossier.model_copy(update={"card": dossier.card.model_copy(update=values)})
 
 
 def with_(**values: Any) -> Callable[[Dossier], Dossier]:
-    return lambda found: found.model_copy(update=values)
+    return lambda dossier: dossier.model_copy(update=values)
 
 
-def smaller_profile(found: Dossier) -> Dossier:
-    points = tuple(point.model_copy(update={"bound": point.bound / 2}) for point in found.profile.points)
-    return found.model_copy(update={"profile": found.profile.model_copy(update={"points": points})})
+def smaller_profile(dossier: Dossier) -> Dossier:
+    points = tuple(point.model_copy(update={"bound": point.bound / 2}) for point in dossier.profile.points)
+    return dossier.model_copy(update={"profile": dossier.profile.model_copy(update={"points": points})})
 
 
-def smaller_mu(found: Dossier) -> Dossier:
-    assert found.profile.mu is not None
-    return found.model_copy(update={"profile": found.profile.model_copy(update={"mu": found.profile.mu / 2})})
+def smaller_mu(dossier: Dossier) -> Dossier:
+    assert dossier.profile.mu is not None
+    return dossier.model_copy(update={"profile": dossier.profile.model_copy(update={"mu": dossier.profile.mu / 2})})
 
 
-def fewer_steps(found: Dossier) -> Dossier:
-    [row] = found.ledger
+def fewer_steps(dossier: Dossier) -> Dossier:
+    [row] = dossier.ledger
     spent = (row.spent[0].model_copy(update={"steps": row.spent[0].steps - 1}), *row.spent[1:])
-    return found.model_copy(update={"ledger": (row.model_copy(update={"spent": spent}),)})
+    return dossier.model_copy(update={"ledger": (row.model_copy(update={"spent": spent}),)})
 
 
-def smaller_row(found: Dossier) -> Dossier:
-    [row] = found.ledger
-    return found.model_copy(update={"ledger": (row.model_copy(update={"alone": row.alone.model_copy(update={"epsilon": 0.1})}),)})
+def smaller_row(dossier: Dossier) -> Dossier:
+    [row] = dossier.ledger
+    return dossier.model_copy(update={"ledger": (row.model_copy(update={"alone": row.alone.model_copy(update={"epsilon": 0.1})}),)})
 
 
-def private_measure(found: Dossier) -> Dossier:
+def private_measure(dossier: Dossier) -> Dossier:
     from workbench.runs.dossier.values import Measure
 
-    told = {"name": "accuracy", "title": "Accuracy", "unit": "", "better": "higher", "num_samples": 10, "releasable": False}
+    fields = {"name": "accuracy", "title": "Accuracy", "unit": "", "better": "higher", "num_samples": 10, "releasable": False}
     none = dict.fromkeys(("low", "high", "ceiling", "epsilon_zero"))
-    return found.model_copy(update={"measures": (Measure(**told, **none, value=0.9),)})
+    return dossier.model_copy(update={"measures": (Measure(**fields, **none, value=0.9),)})
 
 
 FORGERIES: dict[str, tuple[str, Callable[[Dossier], Dossier]]] = {
@@ -233,30 +235,30 @@ FORGERIES: dict[str, tuple[str, Callable[[Dossier], Dossier]]] = {
 }
 
 
-def test_forged_fields_are_found(told: tuple[Path, Path]) -> None:
+def test_forged_fields_are_found(dossier_and_export: tuple[Path, Path]) -> None:
     """Each is changed in the values, and the page made anew of them, as a skilled forger would."""
-    dossier, export = told
-    found = read_dossier(dossier.read_text())
-    assert not math.isinf(found.card.bound.epsilon)
+    dossier, export = dossier_and_export
+    original = read_dossier(dossier.read_text())
+    assert not math.isinf(original.card.bound.epsilon)
     for name, (check, change) in FORGERIES.items():
-        dossier.write_text(render(change(found)))
+        dossier.write_text(render(change(original)))
         assert check in complaints(dossier, export), name
 
 
-def test_of_two_files_that_differ_neither_is_blamed(told: tuple[Path, Path]) -> None:
-    dossier, export = told
-    found = read_dossier(dossier.read_text())
-    dossier.write_text(render(FORGERIES["the bound"][1](found)))
+def test_of_two_files_that_differ_neither_is_blamed(dossier_and_export: tuple[Path, Path]) -> None:
+    dossier, export = dossier_and_export
+    original = read_dossier(dossier.read_text())
+    dossier.write_text(render(FORGERIES["the bound"][1](original)))
     words = complaints(dossier, export)["dossier's card"]
-    epsilon = found.card.bound.epsilon
+    epsilon = original.card.bound.epsilon
     assert f"({epsilon / 2:.6g} here, {epsilon:.6g} there)" in words
     assert words.endswith("One of the two files was changed, or is older than the other.")
 
 
 def test_a_claim_that_is_not_evaluated_has_no_number(finished: Callable[[str], Run]) -> None:
-    found = dossier_of(here(), finished("private-evolution").id)
+    dossier = dossier_of(here(), finished("private-evolution").id)
     nothing = PrivacyValue(epsilon=math.inf, delta=1e-5, status="not_evaluated")
-    own = found.model_copy(update={"card": found.card.model_copy(update={"claim": nothing})})
+    own = dossier.model_copy(update={"card": dossier.card.model_copy(update={"claim": nothing})})
     row = render(own).partition("paper&#x27;s claim</th>")[2].partition("</tr>")[0]
     assert '<td class="short">not evaluated</td>' in row
     assert "∞" not in row
@@ -274,8 +276,8 @@ def test_questions_say_what_may_be_answered_and_where_it_stands(finished: Callab
     assert "One of: One release, Many releases." in said
 
 
-def test_a_page_that_says_other_than_its_values_is_found(told: tuple[Path, Path]) -> None:
-    dossier, export = told
+def test_a_page_that_says_other_than_its_values_is_found(dossier_and_export: tuple[Path, Path]) -> None:
+    dossier, export = dossier_and_export
     page = dossier.read_text()
     for old, new in (
         ("This version may be released", "This version is certified"),
@@ -386,25 +388,25 @@ def test_an_entry_for_the_deployments_registry_needs_every_answer(finished: Call
     entry = tmp_path / "entry.yaml"
     assert commanded("dossier", run.id, "--answers", str(tmp_path / "answers.json"), "--registry", str(entry)) == 0
     assert "Every question to people has an answer." in render(dossier_of(here(), run.id))
-    found = json.loads(entry.read_text())
-    assert found["tier"] == 3
-    assert found["deployment"]["basic"]["data_curators"] == ["The clinic", "the university"]
-    assert found["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": run.bound.epsilon, "delta": run.delta}
+    registered = json.loads(entry.read_text())
+    assert registered["tier"] == 3
+    assert registered["deployment"]["basic"]["data_curators"] == ["The clinic", "the university"]
+    assert registered["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": run.bound.epsilon, "delta": run.delta}
     schema = yaml.safe_load(SCHEMA.read_text())
     jsonschema.validate(yaml.safe_load(entry.read_text()), schema)
-    del found["deployment"]["basic"]
+    del registered["deployment"]["basic"]
     with pytest.raises(jsonschema.ValidationError, match="basic"):
-        jsonschema.validate(found, schema)
+        jsonschema.validate(registered, schema)
 
 
 def test_a_run_without_a_bound_says_so_and_has_no_entry(train_here: Make, quick_plan: PlanMaker, tmp_path: Path) -> None:
     run = train_here(quick_plan("nonprivate"))
     state(here(), run.id, ANSWERS)
-    found = dossier_of(here(), run.id)
-    assert "NOT PRIVATE" in render(found)
-    assert "∞" in render(found)
+    dossier = dossier_of(here(), run.id)
+    assert "NOT PRIVATE" in render(dossier)
+    assert "∞" in render(dossier)
     with pytest.raises(WorkbenchError, match="may be released"):
-        registry_entry(found)
+        registry_entry(dossier)
     export_run(here(), run.id, tmp_path / "run.zip", not_private=True)
-    (tmp_path / "dossier.html").write_text(render(found))
+    (tmp_path / "dossier.html").write_text(render(dossier))
     assert complaints(tmp_path / "dossier.html", tmp_path / "run.zip") == {}

@@ -224,8 +224,8 @@ def test_an_audited_run_is_told_as_such(quick_plan: PlanMaker, train_here: Make,
     with pytest.raises(WorkbenchError, match="canaries were among its records"):
         export_run(here(), run.id, tmp_path / "run.zip")
     export_run(here(), run.id, tmp_path / "run.zip", not_private=True)
-    found = verify(tmp_path / "run.zip")
-    assert (found.holds, found.card.audited, found.card.releasable) == (True, True, False)
+    checked = verify(tmp_path / "run.zip")
+    assert (checked.holds, checked.card.audited, checked.card.releasable) == (True, True, False)
     assert forged(tmp_path / "run.zip", CARD, at("audited", False)).keys() == {"card"}
 
 

@@ -25,11 +25,11 @@ def test_the_export_of_a_line_without_its_seeds_verifies(line: RecipeRun, train_
     run = train_here(plan)
     sample_set(here(), run.id).records(20)
     export_run(here(), run.id, tmp_path / "set.zip")
-    found = verify(tmp_path / "set.zip")
-    assert (found.holds, found.card.releasable) == (True, True)
-    assert found.card.bound.epsilon == pytest.approx(plan.bound.epsilon)
+    checked = verify(tmp_path / "set.zip")
+    assert (checked.holds, checked.card.releasable) == (True, True)
+    assert checked.card.bound.epsilon == pytest.approx(plan.bound.epsilon)
     assert line.epsilon
-    assert found.card.bound.epsilon <= line.epsilon
+    assert checked.card.bound.epsilon <= line.epsilon
     seeded = train_here(plan, seed=line.seeds[0])
     with pytest.raises(WorkbenchError, match="seeded"):
         export_run(here(), seeded.id, tmp_path / "seeded.zip")

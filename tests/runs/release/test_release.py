@@ -150,8 +150,8 @@ def test_the_place_of_a_run_on_another_form_of_the_records_is_on_their_account(
     train_here(quick_plan())
     run = train_here(make_plan("dp-merf", "permuted-digits", epsilon=10, settings=quick.QUICK["dp-merf"]))
     export_run(here(), run.id, tmp_path / "permuted.zip")
-    found = verify(tmp_path / "permuted.zip")
-    assert (found.holds, found.card.ledger.account, found.card.ledger.position, found.card.ledger.runs) == (True, "digits", 2, 2)
+    checked = verify(tmp_path / "permuted.zip")
+    assert (checked.holds, checked.card.ledger.account, checked.card.ledger.position, checked.card.ledger.runs) == (True, "digits", 2, 2)
 
 
 def test_every_file_that_a_job_keeps_with_a_run_stays_for_a_reason_of_its_own(quick_plan: PlanMaker, train_here: Make) -> None:
@@ -238,7 +238,7 @@ def test_a_changed_file_is_found_by_its_hash(exported: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "expected"),
     [
         (swap_the_plan, {"bound", "card", "weights", "samples/default.npz"}),
         (change_the_configuration, {"plan", "weights", "samples/default.npz"}),
@@ -250,9 +250,9 @@ def test_a_changed_file_is_found_by_its_hash(exported: Path) -> None:
         (other_words, {"card"}),
     ],
 )
-def test_what_was_changed_is_found_though_the_hashes_were_renewed(change: Change, found: set[str], exported: Path) -> None:
+def test_what_was_changed_is_found_though_the_hashes_were_renewed(change: Change, expected: set[str], exported: Path) -> None:
     assert verify(edited(exported, lambda _members: None)).holds
-    assert set(complaints(edited(exported, change))) == found
+    assert set(complaints(edited(exported, change))) == expected
 
 
 DENOISED = {"selection.variations": ("denoise",), "selection.denoiser.steps": 2}
@@ -318,16 +318,16 @@ def test_what_has_no_bound_is_refused_unless_it_is_called_not_private(quick_plan
         with pytest.raises(WorkbenchError, match=word):
             export_run(here(), run.id, tmp_path / "run.zip")
         export_run(here(), run.id, tmp_path / "run.zip", not_private=True)
-        found = verify(tmp_path / "run.zip")
-        assert found.holds
-        assert not found.card.releasable
-        assert "**NOT PRIVATE.**" in found.card.markdown
-        assert ("The run is seeded" in found.card.markdown) == (run is seeded)
-    assert {size: value.epsilon for size, value in found.card.groups.items()} == {
+        checked = verify(tmp_path / "run.zip")
+        assert checked.holds
+        assert not checked.card.releasable
+        assert "**NOT PRIVATE.**" in checked.card.markdown
+        assert ("The run is seeded" in checked.card.markdown) == (run is seeded)
+    assert {size: value.epsilon for size, value in checked.card.groups.items()} == {
         str(size): group_bound(plan.stages, plan.delta, size).epsilon for size in GROUPS
     }, "of all three releases together"
-    assert "It is not releasable, whatever its bound says." in found.card.markdown
-    assert found.card.bound.is_finite
+    assert "It is not releasable, whatever its bound says." in checked.card.markdown
+    assert checked.card.bound.is_finite
     assert set(complaints(edited(tmp_path / "run.zip", with_card(releasable=True)))) == {"card"}
 
 
@@ -435,15 +435,15 @@ def test_the_card_says_that_samples_were_compared_whatever_compared_them(name: s
 def outcomes(exported: Path, numbers: range) -> set[str]:
     """What became of exports made wrong in as many ways: each is refused in a sentence, or found wanting in sentences."""
     _, members = read_archive(exported)
-    found, path = set[str](), exported.with_name("mutated.zip")
+    fates, path = set[str](), exported.with_name("mutated.zip")
     for number in numbers:
         path.write_bytes(mutated(members, number))
         try:
-            found.add("holds" if (checked := verify(path)).holds else "complaint")
+            fates.add("holds" if (checked := verify(path)).holds else "complaint")
             assert all("\n" not in complaint for complaint in checked.checks.values()), number
         except WorkbenchError:
-            found.add("refused")
-    return found
+            fates.add("refused")
+    return fates
 
 
 def test_whatever_is_wrong_with_a_file_is_said_in_a_sentence(exported: Path) -> None:

@@ -88,10 +88,10 @@ class Case:
     @property
     def name(self) -> str:
         """In words, as a test is called."""
-        return " ".join([self.method, *([self.preset] if self.preset != "default" else []), *self.told])
+        return " ".join([self.method, *([self.preset] if self.preset != "default" else []), *self.changes_in_words])
 
     @property
-    def told(self) -> list[str]:
+    def changes_in_words(self) -> list[str]:
         """Its changes in words."""
         return [f"{name}={'+'.join(value) if isinstance(value, tuple) else value}" for name, value in self.changes.items()]
 
@@ -105,7 +105,7 @@ class Case:
     def settings(self) -> dict[str, Any]:
         """Its changes, what they need beside them, and the quick settings that they leave."""
         beside: dict[str, Any] = {}
-        for start in (start for start in BESIDE if any(told.startswith(start) for told in self.told)):
+        for start in (start for start in BESIDE if any(change.startswith(start) for change in self.changes_in_words)):
             beside |= BESIDE[start]
         return settings_of(self.method, beside | dict(self.changes))
 
@@ -123,9 +123,9 @@ class Case:
     def _plan(self) -> Plan:
         refused: WorkbenchError | None = None
         ways: list[dict[str, Any]] = [asked_of(self.method), {"epsilon": 10.0, "target": "claim"}, {}]
-        for asked in ways:
+        for way in ways:
             try:
-                return make_plan(self.method, self.dataset.facts, preset=self.preset, settings=self.settings, **asked)
+                return make_plan(self.method, self.dataset.facts, preset=self.preset, settings=self.settings, **way)
             except WorkbenchError as error:
                 refused = refused or error
         assert refused is not None
@@ -209,16 +209,16 @@ def first_owner(owner: type[BaseModel], name: str) -> type:
 @cache
 def changed() -> list[Case]:
     """One change at a time: of each switch the values that no method before has had."""
-    found: dict[tuple[type, str, Any], Case] = {}
+    by_value: dict[tuple[type, str, Any], Case] = {}
     for method, kind in METHODS.items():
         config, cases = Case(method).config, {case.name: case for case in alone(method)}
         for switch in switches(kind):
             last = switch.name.rpartition(".")[2]
-            found.setdefault((switch.owner, last, value_at(config, switch.name)), Case(method))
+            by_value.setdefault((switch.owner, last, value_at(config, switch.name)), Case(method))
             for value in switch.values:
                 if (case := cases.get(Case(method, {switch.name: value}).name)) is not None:
-                    found.setdefault((switch.owner, last, value), case)
-    return [case for case in found.values() if case.changes]
+                    by_value.setdefault((switch.owner, last, value), case)
+    return [case for case in by_value.values() if case.changes]
 
 
 def alone(method: str) -> Iterator[Case]:
@@ -252,21 +252,21 @@ def kinds_of_stages(plan: Plan) -> set[tuple[str, str]]:
 
 def mechanism(case: Case) -> tuple[Any, ...]:
     """Which mechanism a case runs, numbers aside: the values of the method's switches, of those of numbers whether they are on."""
-    found, config = [], case.config
+    values, config = [], case.config
     for switch in switches(METHODS[case.method]):
         value = value_at(config, switch.name)
-        found.append(value if value in switch.values else bool(value))
-    return tuple(found)
+        values.append(value if value in switch.values else bool(value))
+    return tuple(values)
 
 
 @cache
 def presets() -> list[Case]:
     """The presets that plan in small, one of each mechanism that no other case has."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for method, kind in METHODS.items():
         seen = {mechanism(Case(method))} | {mechanism(case) for case in changed() if case.method == method}
         for case in (Case(method, {}, preset) for preset in kind.presets):
             if case.name not in REFUSED and (what := mechanism(case)) not in seen:
                 seen.add(what)
-                found.append(case)
-    return found
+                cases.append(case)
+    return cases

@@ -51,8 +51,8 @@ def is_found(bench: Bench, stage: str, quantity: str, only: str) -> bool:
     """Whether something of a stage does not hold, looked for until it is found in the flow and in the mechanism of the stage `only`."""
     stages = bench.method.stages(bench.plan.facts)
     parts = [flow(bench, stages), mechanisms(bench, stages, only)]
-    found = itertools.chain(*(parts if quantity in OF_THE_FLOW else reversed(parts)))
-    return any((finding.stage, finding.quantity, finding.holds) == (stage, quantity, False) for finding in found)
+    all_findings = itertools.chain(*(parts if quantity in OF_THE_FLOW else reversed(parts)))
+    return any((finding.stage, finding.quantity, finding.holds) == (stage, quantity, False) for finding in all_findings)
 
 
 def flow(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
@@ -68,9 +68,9 @@ def mechanisms(bench: Bench, stages: list[Stage], only: str | None = None) -> It
             yield from of_event(bench, stage)
 
 
-def violations(found: list[Finding]) -> list[Finding]:
+def violations(all_findings: list[Finding]) -> list[Finding]:
     """The findings that do not hold."""
-    return [finding for finding in found if not finding.holds]
+    return [finding for finding in all_findings if not finding.holds]
 
 
 def of_event(bench: Bench, stage: Stage) -> list[Finding]:
@@ -106,8 +106,8 @@ def batches(
 ) -> Iterator[Finding]:
     """Each step draws one batch of `total` (of all records) by `sampler`; the call that was recorded is repeated at many steps."""
     drawn = [window.of(Sampled) for window in bench.whole if window.at[0] == stage.name]
-    proper = all(len(found) == 1 and found[0].sampler == sampler for found in drawn)
-    kinds = sorted({found.sampler for step in drawn for found in step})
+    proper = all(len(step) == 1 and step[0].sampler == sampler for step in drawn)
+    kinds = sorted({call.sampler for step in drawn for call in step})
     yield Finding(stage.name, "sampling", f"one {sampler} a step", f"{[len(step) for step in drawn]} of {kinds}", proper)
     if not proper:
         return
@@ -165,7 +165,8 @@ def written_sum(bench: Bench, stage: Stage, at: At) -> Iterator[Finding]:
     kinds = sorted({drawn.kind for drawn in window.normals})
     yield Finding(stage.name, "noise", "in integers, on a grid", f"{kinds}", kinds == ["floored_normal"])
     moved = {batch: in_batch(bench, at, batch) for batch in ((0,), (0, 3, 4, 5))}
-    reach, most = reach + SINGLE, {name: max(found[name] for found in moved.values()) for name in ("null record", "replaced record")}
+    most = {name: max(distances[name] for distances in moved.values()) for name in ("null record", "replaced record")}
+    reach += SINGLE
     stated = stage.distances
     assert stated is not None
     yield within(stage, "null record", most["null record"] / noise, stated.zero_out, reach)
@@ -180,11 +181,11 @@ def in_batch(bench: Bench, at: At, batch: tuple[int, ...]) -> dict[str, float]:
     """How far the first record moves a release of this batch, whatever it is: made null, and replaced by another."""
     changes, place = Changes({at: np.array(batch)}), batch[0]
     nulled = bench.again(at, bench.data.without(place), changes).release
-    found = [bench.again(at, replaced(bench.data, place, *other), changes).release for other in extremes(bench, place)]
-    found.append(bench.again(at, changes=changes).release)
+    releases = [bench.again(at, replaced(bench.data, place, *other), changes).release for other in extremes(bench, place)]
+    releases.append(bench.again(at, changes=changes).release)
     return {
-        "null record": max(float(np.linalg.norm(one - nulled)) for one in found),
-        "replaced record": max(float(np.linalg.norm(one - other)) for one, other in itertools.combinations(found, 2)),
+        "null record": max(float(np.linalg.norm(one - nulled)) for one in releases),
+        "replaced record": max(float(np.linalg.norm(one - other)) for one, other in itertools.combinations(releases, 2)),
     }
 
 
@@ -299,8 +300,8 @@ def other_records(bench: Bench) -> list[Any]:
 def small_gradients(bench: Bench, stage: Stage, at: At, most: float) -> Iterator[Finding]:
     """With the weights as they are, a record adds no more."""
     moved = [bench.again(at, changes=Changes({at: np.array(batch)})).release for batch in ([3], [0, 3])]
-    found = float(np.linalg.norm(moved[1] - moved[0]))
-    yield Finding(stage.name, "clipping", f"at most {most:.4g}", found, 0 < found <= most * (1 + SINGLE))
+    norm = float(np.linalg.norm(moved[1] - moved[0]))
+    yield Finding(stage.name, "clipping", f"at most {most:.4g}", norm, 0 < norm <= most * (1 + SINGLE))
 
 
 def replaced_in_sum(bench: Bench, stage: Stage, at: At, most: float, unit: float) -> Iterator[Finding]:
@@ -410,9 +411,9 @@ def moved_release(bench: Bench, stage: Stage, at: At, noisy: np.ndarray, noise: 
     yield Finding(stage.name, "without noise", 0.0, beside, beside == 0.0)
 
 
-def within(stage: Stage, quantity: str, found: float, most: float, reach: float, least: float = 0.1) -> Finding:
+def within(stage: Stage, quantity: str, measured: float, most: float, reach: float, least: float = 0.1) -> Finding:
     """A distance in deviations that must not be above the stated one, nor below a share `least` of it, as if nothing had moved."""
-    return Finding(stage.name, quantity, f"at most {most:.4g} deviations", found, least * most < found <= most * (1 + reach))
+    return Finding(stage.name, quantity, f"at most {most:.4g} deviations", measured, least * most < measured <= most * (1 + reach))
 
 
 def together(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:

@@ -185,22 +185,22 @@ class Log:
         """One more."""
         self.events.append(event)
 
-    def in_place(self, asked: Mapping[At, Sequence[ValueT]], kind: type[Any], found: ValueT) -> ValueT:
-        """What is asked for in the place of `found`, the next event of a kind since the step was paid for; as it is where nothing is."""
-        if self.now is None or self.now not in asked:
-            return found
+    def in_place(self, replacements: Mapping[At, Sequence[ValueT]], kind: type[Any], value: ValueT) -> ValueT:
+        """What is asked for in the place of `value`, the next event of a kind since the step was paid for; as it is where nothing is."""
+        if self.now is None or self.now not in replacements:
+            return value
         since = max(place for place, event in enumerate(self.events) if isinstance(event, Spent))
-        return asked[self.now][sum(isinstance(event, kind) for event in self.events[since:])]
+        return replacements[self.now][sum(isinstance(event, kind) for event in self.events[since:])]
 
     def windows(self) -> list[Window]:
         """The events of every step."""
-        found, before, after, spent = [], [], [], None
+        windows, before, after, spent = [], [], [], None
         for event in self.events:
             if isinstance(event, Spent):
                 before, after, spent = [*before, *after], [], event
             elif isinstance(event, Yielded):
-                found.append(Window(event.at, before, after, spent, event))
+                windows.append(Window(event.at, before, after, spent, event))
                 before, after, spent = [], [], None
             else:
                 after.append(event)
-        return found
+        return windows

@@ -13,7 +13,7 @@ class Finding:
     stage: str
     quantity: str
     stated: float | str
-    found: float | str
+    measured: float | str
     holds: bool
 
 

@@ -43,8 +43,8 @@ def spending(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
     taken = [window.at for window in bench.whole if window.at in planned]
     position = {stage.name: place for place, stage in enumerate(stages)}
     in_order = sorted(taken, key=lambda at: position[at[0]])  # stages may take turns: the order within each stays
-    told = f"{len(spent)} spent, {len(taken)} taken"
-    yield Finding("all", "spending", f"{len(planned)} steps", told, spent == taken and in_order == planned)
+    tally = f"{len(spent)} spent, {len(taken)} taken"
+    yield Finding("all", "spending", f"{len(planned)} steps", tally, spent == taken and in_order == planned)
     for window in bench.whole:
         early = [event for event in unpaid(window) if isinstance(event, Sampled | Updated | Drawn | Chosen | Released)]
         if window.spent is not None:
@@ -72,10 +72,10 @@ def apart(bench: Bench) -> Iterator[Finding]:
     )
     try:
         next(steps)
-        found = "one that is private was trained on"
+        outcome = "one that is private was trained on"
     except WorkbenchError as error:
-        found = str(error)
-    yield Finding("all", "public records", "refused if private", found, "no private training records" in found and not spent)
+        outcome = str(error)
+    yield Finding("all", "public records", "refused if private", outcome, "no private training records" in outcome and not spent)
 
 
 def ends(bench: Bench, stage: str) -> list[At]:
@@ -131,9 +131,9 @@ def times(bench: Bench, stages: list[Stage]) -> Iterator[Finding]:
     limits = TIMES.get(bench.plan.method, lambda _config: {})(bench.method.config)
     for name in {stage.name for stage in stages} & limits.keys():
         low, high = limits[name]
-        asked = [event.times for window in bench.whole if window.at[0] == name for event in window.of(Timed)]
-        if asked:
-            least, most = int(min(t.min() for t in asked if len(t))), int(max(t.max() for t in asked if len(t)))
+        time_steps = [event.times for window in bench.whole if window.at[0] == name for event in window.of(Timed)]
+        if time_steps:
+            least, most = int(min(t.min() for t in time_steps if len(t))), int(max(t.max() for t in time_steps if len(t)))
             yield Finding(name, "boundary", f"time steps {low} to {high}", f"{least} to {most}", low <= least and most <= high)
         else:
             yield Finding(name, "boundary", f"time steps {low} to {high}", "none seen", False)

@@ -149,10 +149,10 @@ def quietly(original: Callable[..., Records], log: Log) -> Callable[..., Records
 
     def made(*arguments: Any, **named: Any) -> Records:
         private, log.quiet = any(isinstance(argument, WatchedRecords) for argument in arguments), True
-        found = original(*arguments, **named)
-        found = watched(found, log) if private else found
+        records = original(*arguments, **named)
+        records = watched(records, log) if private else records
         log.quiet = False
-        return found
+        return records
 
     return made
 
@@ -397,11 +397,11 @@ def copied(value: Any) -> Any:
 
 def digest(parts: Iterable[torch.nn.Module | torch.Tensor]) -> bytes:
     """Of the values of modules and tensors."""
-    found = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16)
     for part in parts:
         for value in part.state_dict().values() if isinstance(part, torch.nn.Module) else [part]:
-            found.update(value.detach().contiguous().numpy().tobytes())
-    return found.digest()
+            hasher.update(value.detach().contiguous().numpy().tobytes())
+    return hasher.digest()
 
 
 def quiet_stages(method: Method, plan: Plan) -> set[str]:

@@ -26,10 +26,10 @@ def chi_squared(value: float, degrees: int) -> float:
 
 def members(draw: Callable[[int], np.ndarray], num_records: int) -> NDArray[np.bool_]:
     """Which records are in batches 1, .., SIMULATED of `draw(number)`: (SIMULATED, num_records)."""
-    found = np.zeros((SIMULATED, num_records), dtype=bool)
+    member = np.zeros((SIMULATED, num_records), dtype=bool)
     for number in range(SIMULATED):
-        found[number, draw(number + 1)] = True
-    return found
+        member[number, draw(number + 1)] = True
+    return member
 
 
 def poisson_p_values(member: NDArray[np.bool_], rate: float) -> dict[str, float]:

@@ -66,13 +66,13 @@ class PerInstance(Method):
         for group in np.unique(groups[data.mask], axis=0):
             where = np.flatnonzero((groups == group).all(axis=1) & data.mask)
             table = data.records[where], sizes_of(facts), self._kept
-            found = monte_carlo_leakage(*table, num_draws=num_draws, seed=seed, progress=progress)
-            parts.append((where, found))
+            leakage = monte_carlo_leakage(*table, num_draws=num_draws, seed=seed, progress=progress)
+            parts.append((where, leakage))
         names = ("per_step", "total", "standard_error", "first_error")
         whole = {name: np.zeros((*getattr(parts[0][1], name).shape[:-1], len(data))) for name in names}
-        for where, found in parts:
+        for where, leakage in parts:
             for name in names:
-                whole[name][..., where] = getattr(found, name)
+                whole[name][..., where] = getattr(leakage, name)
         return replace(parts[0][1], **whole)
 
     def initial_state(self, facts: DatasetFacts, state: State) -> State:

@@ -14,7 +14,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import zero_out_total
 from workbench.serialization import dumps
 from workbench.ui import charts
-from workbench.ui.formats import number
+from workbench.ui.formats import counted, number
 from workbench.ui.theme import SERIES
 from workbench.ui.words import explained
 from workbench.workspace import Workspace
@@ -78,7 +78,7 @@ def launch_section(plan: Plan) -> None:
     after = zero_out_total([*before, ("this run", own)], delta).epsilon
     most = math.inf if budget is None else budget.epsilon
     spent, takes, then, left = st.columns(4)
-    about = f"{len(entries)} runs together; open ones with all that they may spend."
+    about = f"{counted(len(entries), 'run')} together; open ones with all that they may spend."
     spent.metric("Spent on these records", number(so_far), help=explained("ledger", about))
     takes.metric("This launch would add", number(after - so_far) if math.isfinite(after) else "∞")
     then.metric("After it", number(after))

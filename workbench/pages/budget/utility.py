@@ -26,7 +26,7 @@ from workbench.request import Request
 from workbench.runs.run import Run
 from workbench.ui import charts
 from workbench.ui.charts import ReferenceLine
-from workbench.ui.formats import number
+from workbench.ui.formats import counted, number
 from workbench.ui.runs import results_of
 from workbench.ui.words import explained
 
@@ -229,7 +229,7 @@ def absences(
     unmeasured = [run.id for run in mine if not any(row["name"] == measure for row in results_of(run.id))]
     if unmeasured:
         notes.append(f"Not evaluated on this measure yet: {first_of(unmeasured)}. {taker(measure, 'The Runs page')} evaluates them.")
-    more = [f"Not on this axis: {len(missing) - NAMED:,} runs more."] if len(missing) > NAMED else []
+    more = [f"Not on this axis: {counted(len(missing) - NAMED, 'run')} more."] if len(missing) > NAMED else []
     return [*notes, *[f"Not on this axis: {text}" for text in missing[:NAMED]], *more]
 
 

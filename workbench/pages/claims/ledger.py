@@ -13,7 +13,7 @@ from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import LedgerEntry, why_unlike
 from workbench.runs.store import RunStore
 from workbench.ui.cards import value_card
-from workbench.ui.formats import number
+from workbench.ui.formats import counted, number
 from workbench.ui.spent import total_of
 from workbench.ui.words import explained
 from workbench.workspace import Workspace
@@ -36,7 +36,7 @@ def ledger_section(prefix: str) -> None:
     help_text = "The name that a dataset's runs are counted under, whatever version of its records they were on."
     account = st.selectbox("Dataset", names, key=f"{prefix}dataset", bind="query-params", help=help_text)
     entries = ledger.entries(account)
-    st.dataframe(entry_frame(entries), hide_index=True, alt=f"{len(entries)} runs in the ledger of {account}")
+    st.dataframe(entry_frame(entries), hide_index=True, alt=f"{counted(len(entries), 'run')} in the ledger of {account}")
     st.caption(EVERY_RUN_COUNTS)
     runs = [entry.run_id for entry in entries]
     chosen = st.multiselect("Total of", runs, key=f"{prefix}runs", bind="query-params", placeholder="all runs, finished or not")

@@ -9,6 +9,7 @@ import streamlit as st
 from workbench.escaping import html_text, markdown
 from workbench.records.images import png_data_uri
 from workbench.runs.verdicts import JUDGEMENTS
+from workbench.ui.gallery import enlargement
 
 CARD_PIXELS = 56
 
@@ -37,10 +38,10 @@ def _group(name: str, pictures: Sequence[Picture]) -> str:
 
 
 def _figure(shown: Picture) -> str:
-    """A picture, enlarged by a whole factor as `ui.gallery.picture` does."""
-    channels, height, width = shown.record.shape
+    """A picture, enlarged by a whole factor."""
+    channels, _, width = shown.record.shape
     address = png_data_uri(shown.record[: 3 if channels >= 3 else 1])
-    wide = width * max(1, -(-CARD_PIXELS // height))
+    wide = width * enlargement(shown.record, CARD_PIXELS)
     image = f'<img src="{address}" width="{wide}" alt="{html_text(shown.description)}">'
     return f"<figure>{image}<figcaption>{html_text(shown.caption)}</figcaption></figure>"
 

@@ -30,17 +30,17 @@ def show_returning(index: int, samples: Records, chosen: SampleSet, dataset: Dat
         return
     label = None if samples.labels is None else int(samples.labels[index])
     with errors_shown():
-        found = _returning(chosen.owner, chosen.id, samples.records[index], label)
-        times = ", ".join(map(str, found.times))
+        returning = _returning(chosen.owner, chosen.id, samples.records[index], label)
+        times = ", ".join(map(str, returning.times))
         st.image(
-            sheet(np.concatenate([found.noised, found.returned]), len(found.times), PIXELS),
+            sheet(np.concatenate([returning.noised, returning.returned]), len(returning.times), PIXELS),
             caption=f"Above: sample {index} noised to t = {times}. Below: what the model brings back from there. Private.",
-            alt=f"Sample {index} noised to {len(found.times)} time steps, and denoised from each",
+            alt=f"Sample {index} noised to {len(returning.times)} time steps, and denoised from each",
             output_format="PNG",
         )
-        to_sample, to_record = found.distances(samples.records[index]), found.distances(dataset.train.records[place])
+        to_sample, to_record = returning.distances(samples.records[index]), returning.distances(dataset.train.records[place])
         rows = {
-            "t": [str(time) for time in found.times],
+            "t": [str(time) for time in returning.times],
             "from the sample (private)": [number(value, 2) for value in to_sample.tolist()],
             f"from training record {place} (private)": [number(value, 2) for value in to_record.tolist()],
         }

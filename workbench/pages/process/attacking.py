@@ -22,7 +22,7 @@ from workbench.teaching.attacking import (
     visitor_rates,
 )  # fmt: skip
 from workbench.ui import charts
-from workbench.ui.formats import number
+from workbench.ui.formats import deviations, number
 from workbench.ui.gallery import picture, sheet
 from workbench.ui.part_page import show_parts
 from workbench.ui.parts import Beside, Chart, Guesses, Part, Words
@@ -163,7 +163,7 @@ def best_words(trial: AttackOutcome) -> str:
     return (
         f"The bound is epsilon {number(trial.plan.bound.epsilon)} at delta {number(trial.plan.delta)}. The best attack on this record was "
         f"right on {right:.0%} of {2 * RUNS} runs; no attack on any record can be right on more than {right_at_most(trial.plan):.0%}. This "
-        f"record moves the releases by {number(trial.mu)} standard deviations of their noise. Guessing blindly is right on 50 %. The "
+        f"record moves the releases by {deviations(trial.mu)} of their noise. Guessing blindly is right on 50 %. The "
         f"stepped line is of {RUNS} runs with the record and as many without: by chance it may cross a curve."
     )
 

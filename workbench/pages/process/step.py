@@ -10,7 +10,7 @@ from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.teaching.base import DELTA
 from workbench.teaching.one_step import PUBLIC_STEPS, RECORDS, PrivateStepApart, StepChoices, take_apart
 from workbench.ui import charts
-from workbench.ui.formats import number
+from workbench.ui.formats import deviations, number
 from workbench.ui.gallery import sheet
 from workbench.ui.parts import Beside, Chart, Part, Pictures, Words
 from workbench.ui.theme import BLUE, GREY, ORANGE, VERMILION
@@ -100,7 +100,7 @@ def neighbours_chart(step: PrivateStepApart, choices: StepChoices) -> Chart:
     figure.add_vline(step.released, line={"color": ORANGE, "width": 2})
     figure.add_annotation(text="released", x=step.released, y=1, yref="paper", xanchor="left", yanchor="top", showarrow=False)
     figure.update_layout(height=330, hovermode="x unified")
-    alt = f"Two normal densities, {number(step.mu)} standard deviations apart: the released sum with record {choices.left_out} and without"
+    alt = f"Two normal densities, {deviations(step.mu)} apart: the released sum with record {choices.left_out} and without"
     return Chart("step_neighbours", figure, alt, table)
 
 
@@ -118,7 +118,7 @@ def noise_words(step: PrivateStepApart, choices: StepChoices) -> str:
     return (
         f"The sum is {number(step.sum_norm)} long, the noise in {step.parameters:,} directions {number(step.noise_norm)}: the cosine of "
         f"sum and release is {number(step.alignment)}, and the training is the average over many steps. Along what "
-        f"record {choices.left_out} adds, the two sums lie {number(step.apart)} apart, {number(step.mu)} standard deviations. The record "
+        f"record {choices.left_out} adds, the two sums lie {number(step.apart)} apart, {deviations(step.mu)}. The record "
         f"with the longest gradient that clipping allows makes it {number(step.worst_mu)}, whatever it is: "
         f"epsilon {number(gdp_epsilon(step.worst_mu, DELTA))} for this one step, at delta {number(DELTA)}, where all records take part."
     )

@@ -18,10 +18,10 @@ LEAST_WIDTH = 200  # of a known column, in pixels
 def find_section(dataset: Dataset, prefix: str) -> None:
     """What is known of the record that is looked for; buttons for the nearest ones, which choose one of them."""
     with st.expander("Find a record by a picture or a row", icon=":material/search:"), errors_shown():
-        found = by_row(dataset, prefix) if isinstance(dataset.facts.kind, TableKind) else by_picture(dataset, prefix)
+        matches = by_row(dataset, prefix) if isinstance(dataset.facts.kind, TableKind) else by_picture(dataset, prefix)
         st.caption(ABOUT)
-        if found is not None:
-            show_matches(found, prefix)
+        if matches is not None:
+            show_matches(matches, prefix)
 
 
 def by_picture(dataset: Dataset, prefix: str) -> Matches | None:
@@ -39,11 +39,11 @@ def by_row(dataset: Dataset, prefix: str) -> Matches | None:
     return like_row(dataset, known, AT_ONCE) if known else None
 
 
-def show_matches(found: Matches, prefix: str) -> None:
+def show_matches(matches: Matches, prefix: str) -> None:
     """How many are equal, and a button for each of the nearest."""
-    st.markdown(f"**{found.equal:,}** records are equal to it. The nearest:")
+    st.markdown(f"**{matches.equal:,}** records are equal to it. The nearest:")
     with st.container(horizontal=True, gap="small"):
-        for match in found.nearest:
+        for match in matches.nearest:
             text = markdown(f"{match.side} {match.record}, at {number(match.distance)}")
             st.button(text, key=f"{prefix}to_{match.side}_{match.record}", on_click=_choose, args=(match, prefix))
 

@@ -93,9 +93,9 @@ def search_results(chosen: SampleSet, space: str, prefix: str) -> tuple[Records,
     """The samples and what was found; None where a job has yet to search, which is shown."""
     kept = chosen.kept_records()
     count = chosen.default_num_samples if kept is None else len(kept)
-    found = kept_nearest_samples(Workspace.default(), chosen.owner, space, count, chosen.id)
-    if kept is not None and found is not None:
-        return kept, found
+    nearest = kept_nearest_samples(Workspace.default(), chosen.owner, space, count, chosen.id)
+    if kept is not None and nearest is not None:
+        return kept, nearest
     if (bound := chosen.bound_with(count)) is not None:
         price_of_samples(bound)
     st.caption(COSTS)
@@ -104,9 +104,9 @@ def search_results(chosen: SampleSet, space: str, prefix: str) -> tuple[Records,
     return None
 
 
-def nearest_samples(samples: Records, found: NearestSamples, side: Side, record: int, dataset: Dataset) -> None:
+def nearest_samples(samples: Records, nearest: NearestSamples, side: Side, record: int, dataset: Dataset) -> None:
     """The nearest samples with their distances, and how near that is beside records that the run never saw."""
-    indices, distances = found.of(side, record)
+    indices, distances = nearest.of(side, record)
     show_records(
         samples.take(indices),
         dataset.facts,
@@ -114,10 +114,10 @@ def nearest_samples(samples: Records, found: NearestSamples, side: Side, record:
         columns=len(indices),
         pixels=PIXELS,
     )
-    frame = pd.DataFrame({"sample": indices, f"distance, {found.features} (private)": distances})
+    frame = pd.DataFrame({"sample": indices, f"distance, {nearest.features} (private)": distances})
     st.dataframe(frame, hide_index=True, alt=f"Distances of the {len(indices)} nearest samples")
     others = len(dataset.held_out) - (side == "held-out")
-    share = number(100 * found.nearer_than(side, record))
+    share = number(100 * nearest.nearer_than(side, record))
     st.markdown(
         f"The nearest of {len(samples):,} samples lies at {number(float(distances[0]))}: **nearer than that of {share} %** of {others:,} "
         "held-out records, which the run never saw."
@@ -131,7 +131,7 @@ def membership(run: Run, side: Side, record: int) -> None:
     if not kept:
         st.caption(NOT_ATTACKED)
         return
-    told = [(scores, scores.of(side, record)) for scores in kept]
+    values = [(scores, scores.of(side, record)) for scores in kept]
     rows = [
         {
             "attack": scores.score,
@@ -139,7 +139,7 @@ def membership(run: Run, side: Side, record: int) -> None:
             "smaller than of held-out records (private)": f"{number(100 * value[1])} %" if value else "–",
             "records judged": len(scores.training) + len(scores.held_out),
         }
-        for scores, value in told
+        for scores, value in values
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt=f"Scores of membership of {side} record {record}")
     st.caption("A small score says that the record took part; attacks judge a random part of the records. Private.")

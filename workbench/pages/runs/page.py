@@ -18,6 +18,7 @@ from workbench.runs.run import Run
 from workbench.runs.selection import SORTS, Facets, Selection
 from workbench.runs.store import RunStore
 from workbench.ui.example import example_notice
+from workbench.ui.formats import counted
 from workbench.ui.jobs import other_jobs
 from workbench.ui.queue import queue_list
 from workbench.ui.runs import label_of
@@ -44,10 +45,12 @@ def draw() -> None:
     if runs:
         height: Any = TABLE_PIXELS if len(runs) > TABLE_ROWS else "auto"
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{shown_of(len(runs), number)} of {len(facets.named)} runs. Mark rows to look at one run, or to compare several.")
+            st.caption(
+                f"{shown_of(len(runs), number)} of {counted(len(facets.named), 'run')}. Mark one to look at it, several to compare them."
+            )
             confirm_retries(store.count(Selection(states=UNFINISHED)), PREFIX)
         st.dataframe(
-            run_table(runs), hide_index=True, height=height, alt=f"{len(runs)} runs with state, bound, claim, accuracy and time",
+            run_table(runs), hide_index=True, height=height, alt=f"{counted(len(runs), 'run')} with state, bound, claim, accuracy and time",
             key=f"{PREFIX}table", selection_mode="multi-row", on_select=lambda: look_at_marked(runs),
         )  # fmt: skip
     else:

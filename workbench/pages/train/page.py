@@ -60,7 +60,8 @@ def plan_form() -> None:
         performance, seed = speed_choices()
     with st.expander("Audit", expanded=False):
         audit = audit_choices()
-    plan = show_plan(choices, settings, public)
+    with st.container():  # one place on the page, however much is said of the plan: what is open below stays open
+        plan = show_plan(choices, settings, public)
     if plan is not None:
         show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
     place = place_choice()

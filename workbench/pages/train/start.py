@@ -57,13 +57,13 @@ def launch_button(request: LaunchRequest | None, prefix: str) -> None:
             if run_id:
                 go_to_run(run_id, prefix)
             st.session_state[question] = request
-        if asked := st.session_state.get(question):  # until it is answered: a run that changes its state draws the page anew
-            again = asked.repeats()  # with the account as it stands by then
+        if request := st.session_state.get(question):  # until it is answered: a run that changes its state draws the page anew
+            again = request.repeats()  # with the account as it stands by then
             if again is None:
                 del st.session_state[question]
                 return
             dialog = st.dialog(ASKED, icon=":material/content_copy:", on_dismiss=lambda: st.session_state.pop(question, None))
-            dialog(ask)(asked, again, prefix)
+            dialog(ask)(request, again, prefix)
 
 
 def ask(request: LaunchRequest, again: Repetition, prefix: str) -> None:

@@ -14,7 +14,7 @@ from workbench.sweeps.price import Price, price
 from workbench.tasks import sweeping
 from workbench.ui.actions import errors_shown
 from workbench.ui.choices import Choices
-from workbench.ui.formats import duration, number
+from workbench.ui.formats import counted, duration, number
 from workbench.workspace import Workspace
 
 HOW = (
@@ -31,15 +31,15 @@ def sweep_form(chosen: Choices, performance: dict[str, Any], place: str | None, 
     except WorkbenchError as error:
         st.error(prose(error))
         return
-    kept, asked = f"{prefix}price", "" if grid is None else f"{grid.model_dump_json()} {place}"
+    kept, grid_at_place = f"{prefix}price", "" if grid is None else f"{grid.model_dump_json()} {place}"
     if st.button("Show what it costs", key=f"{prefix}cost", icon=":material/payments:", disabled=grid is None) and grid is not None:
         with errors_shown(), st.spinner("Composing all runs …"):
-            st.session_state[kept] = (asked, price(Workspace.default(), grid.recipe(), place))
+            st.session_state[kept] = (grid_at_place, price(Workspace.default(), grid.recipe(), place))
     shown, cost = st.session_state.get(kept, ("", None))
-    if grid is None or shown != asked:
+    if grid is None or shown != grid_at_place:
         return
     _show(cost)
-    label = f"Launch {cost.new + cost.going_on} runs" if cost.spends else "Measure what is missing"
+    label = f"Launch {counted(cost.new + cost.going_on, 'run')}" if cost.spends else "Measure what is missing"
     if st.button(label, key=f"{prefix}launch", type="primary", icon=":material/play_arrow:"):
         with errors_shown():
             job = sweeping.begin(Workspace.default(), grid.recipe(), place)
@@ -106,7 +106,7 @@ def _show(cost: Price) -> None:
     there = {"done": cost.done, "at work": cost.at_work, "to go on with": cost.going_on}
     beside = ", ".join(f"{count} {what}" for what, count in there.items() if count)
     runs.metric("Runs", cost.runs, help=f"Of these {beside}." if beside else "All of them are new.")
-    unknown = f"Of {cost.unknown} runs no pace is known." if cost.unknown else "Training and measuring, one run after another."
+    unknown = f"Of {counted(cost.unknown, 'run')} no pace is known." if cost.unknown else "Training and measuring, one run after another."
     known = f"over {duration(cost.seconds).removeprefix('about ')}" if cost.unknown else duration(cost.seconds)
     time.metric("Expected time", known if cost.seconds or not cost.unknown else "unknown", help=unknown)
     total = cost.together
@@ -116,7 +116,7 @@ def _show(cost: Price) -> None:
     )  # fmt: skip
     account.metric(f"Account of {markdown(cost.dataset)}", number(cost.account.epsilon), help="Where it would stand afterwards.")
     if beside or cost.unknown:
-        st.caption(" ".join(filter(None, [f"Of {cost.runs} runs {beside}." if beside else "", unknown if cost.unknown else ""])))
+        st.caption(" ".join(filter(None, [f"Of {counted(cost.runs, 'run')} {beside}." if beside else "", unknown if cost.unknown else ""])))
     st.info(prose(cost.choosing_words))
     if cost.advice:
         st.caption(prose(cost.advice))

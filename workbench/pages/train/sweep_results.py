@@ -16,6 +16,7 @@ from workbench.sweeps.kept import KeptSweep
 from workbench.tasks.sweeping import find_job
 from workbench.ui import charts, multiples
 from workbench.ui.actions import cancel_or_resume, errors_shown
+from workbench.ui.formats import counted
 from workbench.ui.jobs import show_job
 from workbench.workspace import Workspace
 
@@ -88,7 +89,7 @@ def _points(lines: list[Line]) -> pd.DataFrame:
     rows = []
     for line in lines:
         mean, spread = statistics.fmean(line.values), statistics.stdev(line.values) if len(line.values) > 1 else 0.0
-        told_of = {"value": mean, "low": mean - spread, "high": mean + spread, "label": f"{line.name} ({len(line.values)} runs)"}
+        told_of = {"value": mean, "low": mean - spread, "high": mean + spread, "label": f"{line.name} ({counted(len(line.values), 'run')})"}
         rows.append({"method": line.method, "epsilon": line.bound, **told_of})
     return pd.DataFrame(rows)
 

@@ -9,7 +9,7 @@ from workbench.marks import may_leave
 from workbench.methods import METHODS
 from workbench.plan import Plan
 from workbench.privacy.accounting.planned_stage import PlannedStage
-from workbench.privacy.accounting.profile import privacy_profile
+from workbench.privacy.accounting.profile import PrivacyProfile, privacy_profile
 from workbench.privacy.attacks.tradeoff import attack_rates
 from workbench.privacy.spending.ledger import Ledger
 from workbench.privacy.spending.totals import LedgerEntry, bound_of
@@ -65,14 +65,18 @@ def computed_fields(plan: Plan, card: PrivacyCard) -> dict[str, Any]:
         "kind": plan.facts.kind.name,
         "num_protected": plan.facts.num_protected,
         "classes": plan.facts.classes,
-        "profile": privacy_profile(stages, plan.delta),
-        "best_attack": best_attack(card),
+        "profile": (profile := privacy_profile(stages, plan.delta)),
+        "best_attack": best_attack(profile),
     }
 
 
-def best_attack(card: PrivacyCard) -> dict[str, float]:
-    """The largest true-positive rate of any attack by its false-positive rate, as the card's bound leaves it."""
-    return {f"{rate:g}": best for rate, best in attack_rates(card.bound.epsilon, card.bound.delta).items()}
+def best_attack(profile: PrivacyProfile) -> dict[str, float]:
+    """The largest true-positive rate of any attack by its false-positive rate: every point of the profile limits it, and the least counts.
+
+    Source: the trade-off of (epsilon, delta) at every delta together (Dong, Roth and Su 2022, Prop. 2.12).
+    """
+    by_point = [attack_rates(point.bound, point.delta) for point in profile.points]
+    return {f"{rate:g}": min(rates[rate] for rates in by_point) for rate in by_point[0]}
 
 
 def ledger_row(entry: LedgerEntry) -> LedgerRow:

@@ -56,7 +56,7 @@ def guarantee(dossier: Dossier) -> Iterator[str]:
     reasons = [f"{name}: {value.reason}" for name, value in numbers(dossier) if value is not None and value.reason]
     yield list_html(dict.fromkeys(reasons))
     rates = [(rate, number(best)) for rate, best in dossier.best_attack.items()]
-    yield table("What any attack can reach under this bound, on one record", ["false positives", "true positives at most"], rates)
+    yield table("What any attack on one record can reach, by the profile below", ["false positives", "true positives at most"], rates)
     profile = dossier.profile
     mu = "none" if profile.mu is None else f"{number(profile.mu)} ({profile.mu_is})"
     yield heading_html("The whole privacy profile", 3)
@@ -108,11 +108,11 @@ def utility(dossier: Dossier) -> Iterator[str]:
         yield paragraph(f"{dossier.withheld} measures are left out: each looked at private records without noise.")
     yield from (paragraph(caution, "warning") for caution in dossier.cautions)
     classes = f"The classes are {', '.join(dossier.classes)}. " if dossier.classes else ""
-    told = any(one.name == WORST_CLASS for one in dossier.measures)
+    has_worst_class = any(one.name == WORST_CLASS for one in dossier.measures)
     yield paragraph(
         f"{classes}A bound holds for every record alike, and noise hides small groups first: how large each is is private, and a measure "
         "over all records does not tell of them. "
-        + ("The class that is served worst is among the measures; groups within a class are not." if told else NO_WORST_CLASS)
+        + ("The class that is served worst is among the measures; groups within a class are not." if has_worst_class else NO_WORST_CLASS)
     )
 
 

@@ -90,7 +90,7 @@ class Dossier(BaseModel):
     """What a data protection officer signs of one run.
 
     `card` is the export's, with claim, bound and lower bound. `audit_ceiling`: what that audit could have said at most. `best_attack`: the
-    largest true-positive rate that the bound leaves, by false-positive rate. `num_protected`: the records, or persons, that the bound
+    largest true-positive rate that the profile leaves, by false-positive rate. `num_protected`: the records, or persons, that the bound
     speaks of. `files`: SHA-256 of the export's files. `answers`: what
     people have said. `room` is None in a dossier that may leave.
     """

@@ -114,12 +114,12 @@ def cautions_and_numbers(plan: Plan, request: SamplesRequest, count: int, measur
 
 def measures_in(notes: Mapping[str, Any]) -> Measures | None:
     """The numbers beside exported samples; None where one of them is no number."""
-    found = [notes.get(name) for name in ("prior_likeness", "noise_share", "class_noise_share")]
+    shares = [notes.get(name) for name in ("prior_likeness", "noise_share", "class_noise_share")]
     by_class = notes.get("noise_by_class")
     has_shares = by_class is None or (isinstance(by_class, list) and all(isinstance(share, float) for share in by_class))
-    if not has_shares or not all(value is None or isinstance(value, float) for value in found):
+    if not has_shares or not all(value is None or isinstance(value, float) for value in shares):
         return None
-    likeness, noise, class_noise = found
+    likeness, noise, class_noise = shares
     return Measures(likeness, noise, class_noise, None if by_class is None else tuple(by_class))
 
 
