@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from browser.conftest import ROOT, app_on, free_port, printed_address
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from workbench.methods import METHODS
 
@@ -109,6 +109,8 @@ def test_another_epsilon(browser: Browser, tmp_path: Path, figures: dict[str, An
             settled(page, time.perf_counter())
             if not takes_epsilon(page):
                 continue
+            for made_meanwhile in ("A small example run is being made", "is being measured"):  # by the page itself, once, beside a reader
+                expect(page.get_by_text(made_meanwhile)).to_have_count(0, timeout=400_000)
             medians[method] = median(changed(page, 2.0 + number) for number in range(ROUNDS))
             figures[f"{method} (s)"] = round(medians[method], 2)
         context.close()

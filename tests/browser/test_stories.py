@@ -133,9 +133,11 @@ def test_a_tuner_tries_on_drawn_records_sweeps_and_compares(page: Page, server: 
     expect(heading(page, "Train")).to_be_visible()
     expect(page.get_by_role("spinbutton", name="Target epsilon")).to_have_value("5")
 
-    expect(page.get_by_text("is being measured")).to_have_count(0, timeout=LONG)  # its answer draws the page anew and closes what is open
     page.get_by_text("Sweep: several methods, epsilons, settings and seeds").click()
     methods = page.get_by_role("combobox", name=re.compile("Methods"))
+    methods.click()
+    expect(page.get_by_text("is being measured")).to_have_count(0, timeout=LONG)
+    expect(page.get_by_role("option", name=METHODS[0], exact=True)).to_be_visible()  # the expected time arrives: what is open stays open
     for name in METHODS:
         settle(page)  # what is typed while a page is drawn anew is lost
         methods.fill(name)

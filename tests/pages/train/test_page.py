@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pages.reading import elements, text_of
@@ -125,12 +126,38 @@ def test_what_comes_and_goes_with_a_run_s_state_moves_nothing_below_it(home_with
     assert places == places[:1] * 4
 
 
-def test_the_expected_time_is_an_interval_that_says_how_busy_the_machine_was(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def disturbed(_workspace: object, plan: Plan, _performance: object) -> Pace:
-        steps = Steps(points=((1.0, 2.0),), spread=2.0)
-        none = Line(fixed=0, per_row=0)
-        return Pace(stages={one.name: steps for one in plan.stages}, memory=none, starting=1.0, device="cpu", others=0.7, taken=time.time())
+def disturbed(_workspace: object, plan: Plan, _performance: object) -> Pace:
+    """A pace that was measured beside other work just now."""
+    steps = Steps(points=((1.0, 2.0),), spread=2.0)
+    none = Line(fixed=0, per_row=0)
+    return Pace(stages={one.name: steps for one in plan.stages}, memory=none, starting=1.0, device="cpu", others=0.7, taken=time.time())
 
+
+def due(*of_plan: Any) -> Pace:
+    """A pace that was measured beside other work long ago: it is shown, and measured again."""
+    return disturbed(*of_plan).model_copy(update={"taken": 0.0})
+
+
+def beside(block: Any, label: str) -> list[tuple[int, str]] | None:
+    """Places and types of what stands in the block of the expander with this label."""
+    children = getattr(block, "children", {})
+    if any(node.type == "expander" and node.label == label for node in children.values()):
+        return [(place, node.type) for place, node in children.items()]
+    return next((places for child in children.values() if (places := beside(child, label)) is not None), None)
+
+
+def test_the_expected_time_moves_nothing_below_it(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = []
+    for pace, words in ((lambda *_: None, "pace with this network is being measured"), (due, "is being measured again"), (disturbed, "")):
+        monkeypatch.setattr("workbench.ui.expected.known_pace", pace)
+        app = open_page("train", train_method="dp-merf")
+        assert (words or "Expected time") in text_of(app) + "".join(metric.label for metric in app.metric)
+        places.append(beside(app.main, "Sweep: several methods, epsilons, settings and seeds"))
+    assert places[0] is not None
+    assert places == places[:1] * 3, "a browser closes what is open in a part that has moved"
+
+
+def test_the_expected_time_is_an_interval_that_says_how_busy_the_machine_was(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.ui.expected.known_pace", disturbed)
     app = open_page("train", **{"train_method": "dp-merf", "train_set.training.steps": "9"})
     assert {metric.label: metric.value for metric in app.metric}["Expected time"] == "21 s to 41 s"
