@@ -39,7 +39,7 @@ def audited(epsilon: float) -> AuditRecord:
 
 
 def test_a_row_has_the_numbers_of_the_claims_table(rows: dict[str, ClaimRow]) -> None:
-    frame = every.every_frame(every.all_numbers(rows, None, [])).set_index("Row")
+    frame = every.every_frame(every.all_numbers(rows, [])).set_index("Row")
     evaluated = [name for name, row in rows.items() if every.is_evaluated(row)]
     assert frame.index.tolist() == evaluated
     assert {"dp-promise", "ddm", "dp-ldm"} <= set(evaluated)
@@ -55,7 +55,7 @@ def test_a_row_has_the_numbers_of_the_claims_table(rows: dict[str, ClaimRow]) ->
 
 
 def test_infinity_and_what_is_far_out_have_places_of_their_own(rows: dict[str, ClaimRow]) -> None:
-    shown = every.all_numbers(rows, None, [])
+    shown = every.all_numbers(rows, [])
     figure = every.every_chart(shown)
     axis = figure.layout.xaxis
     named = dict(zip(axis.ticktext, axis.tickvals, strict=True))
@@ -73,7 +73,7 @@ def test_infinity_and_what_is_far_out_have_places_of_their_own(rows: dict[str, C
 
 
 def test_an_attack_at_a_setting_of_its_own_stands_below_its_row_and_an_audit_on_it(rows: dict[str, ClaimRow]) -> None:
-    shown = every.all_numbers(rows, None, [(cast(Run, None), audited(0.7)), (cast(Run, None), audited(2.0))])
+    shown = every.all_numbers(rows, [(cast(Run, None), audited(0.7)), (cast(Run, None), audited(2.0))])
     heights = {row.name: len(shown) - 1 - place for place, row in enumerate(shown)}
     measured = next(trace for trace in every.every_chart(shown).data if trace.name == "measured, at least" and len(trace.x) > 1)
     assert {heights["dp-promise"] - every.LANE, heights["run abcd1234"]} <= set(measured.y)
@@ -83,17 +83,20 @@ def test_an_attack_at_a_setting_of_its_own_stands_below_its_row_and_an_audit_on_
     assert math.isnan(own.claim)
 
 
-def test_the_plan_above_is_the_first_row(workbench_home: object, rows: dict[str, ClaimRow]) -> None:
+def test_the_plan_stands_above_on_the_same_axis(workbench_home: object, rows: dict[str, ClaimRow]) -> None:
     del workbench_home
-    first = every.all_numbers(rows, PLAN, [])[0]
-    assert (first.name, first.method, first.bound) == ("this plan", "class-moments", PLAN.bound.epsilon)
-    assert first.setting == "class-moments on digits, as above"
+    own = every.of_plan(PLAN, None)
+    assert (own.name, own.method, own.bound) == ("this plan", "class-moments", PLAN.bound.epsilon)
+    assert own.setting == "class-moments on digits, as above"
+    alone, others = every.every_chart([own]), every.every_chart(every.all_numbers(rows, []))
+    assert (alone.layout.xaxis, alone.layout.margin.l) == (others.layout.xaxis, others.layout.margin.l)
+    assert alone.layout.yaxis.ticktext == ("class-moments, this plan",)
 
 
 def test_its_picture_is_as_tall_as_its_rows(rows: dict[str, ClaimRow]) -> None:
     few, many = (
         Image.open(io.BytesIO(png(every.every_chart(shown), "Every method")))
-        for shown in (every.all_numbers(rows, None, [])[:5], every.all_numbers(rows, None, []))
+        for shown in (every.all_numbers(rows, [])[:5], every.all_numbers(rows, []))
     )
     assert few.height < many.height
     assert look_of("dp-promise")[0] in {f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in _colours(many)}
@@ -105,7 +108,12 @@ def _colours(picture: Image.Image) -> set[tuple[int, int, int]]:
 
 def test_the_page_shows_it_and_names_who_has_no_row(open_page: OpenPage) -> None:
     app = open_page("budget", budget_method="class-moments")
-    (frame,) = [frame.value for frame in app.dataframe if "Claimed where it was measured" in frame.value]
-    assert frame["Row"][0] == "this plan"
+    own, others = [frame.value for frame in app.dataframe if "Claimed where it was measured" in frame.value]
+    assert own["Row"].tolist() == ["this plan"]
+    assert {"dp-promise", "ddm"} <= set(others["Row"])
+    app.number_input(key="budget_epsilon").set_value(4.25).run()
+    again = [frame.value for frame in app.dataframe if "Claimed where it was measured" in frame.value]
+    assert 4 < again[0]["Upper bound"][0] <= 4.25 < own["Upper bound"][0]
+    assert again[1].equals(others), "a chart that has not changed is not drawn again"
     assert {"nonprivate", "class-means"} <= set(text_of(app).partition("No row: ")[2].partition(". ")[0].split(", "))
     assert "Compare within a row, not between rows" in text_of(app)

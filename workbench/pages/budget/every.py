@@ -1,4 +1,4 @@
-"""Claim, proved bound and measured lower bound of every method on one axis, a row each; the plan above them is the first row."""
+"""Claim, proved bound and measured lower bound of every method on one axis, a row each; the plan stands above them, on an equal axis."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,13 @@ from workbench.ui.cards import relation_words
 from workbench.ui.formats import number
 from workbench.ui.looks import look_of
 from workbench.ui.runs import audits_among, equal_audit
-from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS, GREY
+from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS, GREY, TEXT
 
 NONE = math.nan
 LARGEST = 1e5  # what is finite and above stands together at a place of its own, so that the rows keep their width
 ROW_HEIGHT, BESIDE_ROWS = 23, 150
+OWN = "this plan"
+LETTER = 0.55  # the width of a letter over its height, at most
 LANE = 0.3  # an attack at a setting of its own stands so far below the row's own numbers
 SAYS = (
     "Compare within a row, not between rows: each stands at one stated setting of its paper, most at delta 10⁻⁵. A claim and a bound may "
@@ -61,9 +63,16 @@ class Numbers(NamedTuple):
 
 
 def every_section(plan: Plan | None, runs: Sequence[Run], prefix: str) -> None:
-    """The chart of all rows with its table, how to read it, and who has no row. `runs` are all runs, newest first."""
-    rows = claim_rows()
-    shown = all_numbers(rows, plan, audits_among(runs))
+    """The plan, and the chart of all rows with its table, how to read it, and who has no row. `runs` are all runs, newest first.
+
+    The plan has a chart of its own: a browser that draws all rows anew at each change of the plan takes half a second for it.
+    """
+    rows, audits = claim_rows(), audits_among(runs)
+    shown = all_numbers(rows, audits)
+    if plan is not None:
+        own = [of_plan(plan, equal_audit(audits, plan))]
+        alt = f"Claimed, proved and measured epsilon of this plan, on the axis of the rows below: bound {number(plan.bound.epsilon)}"
+        charts.show(every_chart(own), alt, every_frame(own), f"{prefix}own_row")
     alt = f"Claimed, proved and measured epsilon of {len(shown)} rows on one logarithmic axis; the table has every number"
     charts.show(every_chart(shown), alt, every_frame(shown), f"{prefix}every_chart")
     st.caption(SAYS)
@@ -72,14 +81,14 @@ def every_section(plan: Plan | None, runs: Sequence[Run], prefix: str) -> None:
         st.caption(
             prose(
                 f"No row: {', '.join(absent)}. No paper claims anything of them, or our notes hold no formula. Plan one of the methods "
-                "above, and it is the first row."
+                "above, and it stands over the rows."
             )
         )
 
 
-def all_numbers(rows: Mapping[str, ClaimRow], plan: Plan | None, audits: Sequence[tuple[Run, AuditRecord]]) -> list[Numbers]:
-    """The plan's row, those of the claims table that have a number, and below each method the newest run of it that was audited here."""
-    shown = [] if plan is None else [of_plan(plan, equal_audit(audits, plan))]
+def all_numbers(rows: Mapping[str, ClaimRow], audits: Sequence[tuple[Run, AuditRecord]]) -> list[Numbers]:
+    """The rows of the claims table that have a number, and below each method the newest run of it that was audited here."""
+    shown: list[Numbers] = []
     left: dict[str, AuditRecord] = {}
     for _, record in audits:
         left.setdefault(record.method, record)
@@ -107,7 +116,7 @@ def of_row(row: ClaimRow) -> Numbers:
 def of_plan(plan: Plan, audit: AuditRecord | None) -> Numbers:
     """The plan above, with the audit of an equal one if there is one."""
     measured, why = (NONE, plan.bound.reason) if audit is None else (audit.epsilon, f"{plan.bound.reason} {audit.words}")
-    row = _numbers("this plan", plan.method, plan.claim, plan.bound, measured, NONE, f"{plan.method} on {plan.facts.name}, as above", why)
+    row = _numbers(OWN, plan.method, plan.claim, plan.bound, measured, NONE, f"{plan.method} on {plan.facts.name}, as above", why)
     return row if audit is None else row._replace(mark=mark(audit.may_leave))
 
 
@@ -147,7 +156,10 @@ def every_frame(shown: Sequence[Numbers]) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=30, show_spinner=False)
 def every_chart(shown: Sequence[Numbers]) -> go.Figure:
-    """A row each, the first on top: hollow diamond, square and triangle in the method's colour, joined by a line. It is kept."""
+    """A row each, the first on top: hollow diamond, square and triangle in the method's colour, joined by a line. It is kept.
+
+    The axis begins at the same place whatever rows there are, so that two such charts can be compared.
+    """
     figure = charts.empty_figure("Epsilon (log scale)", "")
     heights = range(len(shown) - 1, -1, -1)
     placed = list(zip(shown, heights, strict=True))
@@ -196,11 +208,10 @@ def _axes(figure: go.Figure, shown: Sequence[Numbers]) -> None:
         type="log", range=[-3.2, math.log10(LARGEST) + 3.4], tickvals=[*powers, LARGEST * 10, LARGEST * 1e3],
         ticktext=[*(f"{power:g}" if power < 1e4 else number(power) for power in powers), "more", "∞"],
     )  # fmt: skip
-    names = [
-        html_text(f"{row.name} ({row.method})" if row.name == "this plan" or row.name.startswith("run ") else row.name) for row in shown
-    ]
-    figure.update_yaxes(range=[-0.8, len(shown) - 0.2], tickvals=list(range(len(shown) - 1, -1, -1)), ticktext=names, automargin=True)
-    figure.update_layout(height=BESIDE_ROWS + ROW_HEIGHT * len(shown), showlegend=True)
+    names = [html_text(f"{row.method}, {row.name}" if row.name == OWN or row.name.startswith("run ") else row.name) for row in shown]
+    figure.update_yaxes(range=[-0.8, len(shown) - 0.2], tickvals=list(range(len(shown) - 1, -1, -1)), ticktext=names)
+    left = LETTER * TEXT * max(len(name) for name in (*names, *(f"{method}, {OWN}" for method in METHODS)))
+    figure.update_layout(height=BESIDE_ROWS + ROW_HEIGHT * len(shown), showlegend=True, margin_l=left)
 
 
 def _join_ends(figure: go.Figure, ends: Sequence[tuple[float, float, float]], dash: str) -> None:
