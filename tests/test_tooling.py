@@ -49,8 +49,8 @@ def make(*arguments: str) -> str:
 
 
 def test_git_ignores_what_the_commands_of_the_readme_write() -> None:
-    written = re.findall(r"(?:--out |> |export ID )([\w.]+\.\w+)", read("README.md"))
-    assert set(written) == {"neighbours.html", "run.zip", "people.declared.json"}
+    written = re.findall(r"(?:--out |--sheet |> |export ID )([\w.]+\.\w+)", read("README.md"))
+    assert set(written) == {"neighbours.html", "attacker.html", "run.zip", "people.declared.json", "samples.png", "photos.png"}
     patterns = [line.removeprefix("/") for line in read(".gitignore").splitlines() if line.startswith("/")]
     assert [name for name in (*written, "people.csv") if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 

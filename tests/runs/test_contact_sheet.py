@@ -64,6 +64,9 @@ def test_real_records_come_first_in_a_red_frame_and_make_it_private() -> None:
 
 def test_what_to_know_of_the_samples_is_written_below_them_and_in_the_file() -> None:
     plain, _ = opened(contact_sheet(shades([0, 1], 10), FACTS, releasable=True))
+    named, of_run = opened(contact_sheet(shades([0, 1], 10), FACTS, releasable=True, about="Run x: proved epsilon 1."))
+    assert of_run["about"] == "Run x: proved epsilon 1."
+    assert len(named) > len(plain), "whose samples these are stands below them"
     pixels, notes = opened(contact_sheet(shades([0, 1], 10), FACTS, True, None, ["They look like something else.", "Twice. " * 60]))
     assert notes["cautions"].startswith("They look like something else. Twice.")
     assert (pixels[: len(plain)] == plain).all(), "the samples stand as they did"

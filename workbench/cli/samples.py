@@ -12,11 +12,12 @@ from workbench.cli.waiting import wait_for
 from workbench.errors import WorkbenchError
 from workbench.escaping import terminal
 from workbench.serialization import jsonable
-from workbench.ui.formats import counted
+from workbench.ui.formats import counted, number
 from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.plan import SamplingPlan
+    from workbench.privacy.accounting.values import PrivacyValue
     from workbench.records import Kind, Records
     from workbench.runs.samples import SampleSet
     from workbench.runs.samples.drawn import RunSamples
@@ -82,7 +83,7 @@ def sample(
     elif out is not None:
         write_records(records, out, requested.notes(), requested.facts)
     if sheet is not None:
-        _write_sheet(sheet, requested, records, with_records)
+        _write_sheet(sheet, requested, records, with_records, price.bound)
     warn(requested.cautions)
     if not requested.releasable:
         print(f"Warning: samples of run {run_id} are not releasable. {requested.release_reason}", file=sys.stderr)
@@ -170,12 +171,13 @@ def _check_kind(kind: "Kind", out: Path | None, sheet: Path | None) -> None:
         TableKind.of(kind)
 
 
-def _write_sheet(path: Path, sample_set: "RunSamples", records: "Records", with_records: bool) -> None:
+def _write_sheet(path: Path, sample_set: "RunSamples", records: "Records", with_records: bool, bound: "PrivacyValue") -> None:
     from workbench.files import written_atomically
     from workbench.runs import contact_sheet
 
     originals = sample_set.dataset().train if with_records else None
-    content = contact_sheet.contact_sheet(records, sample_set.facts, sample_set.releasable, originals, sample_set.cautions)
+    about = f"{sample_set.title}, proved epsilon {number(bound.epsilon)} at delta {number(bound.delta)}."
+    content = contact_sheet.contact_sheet(records, sample_set.facts, sample_set.releasable, originals, sample_set.cautions, about)
     with written_atomically(path, "wb") as file:
         file.write(content)
     if with_records:

@@ -22,13 +22,18 @@ PRIVATE = "The rows framed in red are real training records: no bound covers thi
 
 
 def contact_sheet(
-    samples: Records, facts: DatasetFacts, releasable: bool, originals: Records | None = None, cautions: Sequence[str] = ()
+    samples: Records,
+    facts: DatasetFacts,
+    releasable: bool,
+    originals: Records | None = None,
+    cautions: Sequence[str] = (),
+    about: str = "",
 ) -> bytes:
     """A PNG of ten samples of each class that there is, a class a row, of at most 20 classes, whose names stand below; without labels, the
     first hundred samples.
 
     `originals` are training records: as many of them stand above, in a red frame. The file says its mark, "private" with any.
-    `cautions` are what a reader has to know of the samples: they stand below them, and in the file.
+    `about` says whose samples these are, and `cautions` are what a reader has to know of them: they stand below them, and in the file.
     """
     ImageKind.of(facts.kind)
     classes = shown_classes(samples, facts)
@@ -36,12 +41,14 @@ def contact_sheet(
     if originals is not None:
         parts.insert(0, framed_picture(grid(rows(originals, classes), COLUMNS).convert("RGB")))
     named = [f"Rows from above: {', '.join(facts.classes[label] for label in classes)}."] if len(classes) else []
-    parts += [sentence_picture(sentence, parts[0].width) for sentence in (*named, *cautions)]
+    parts += [sentence_picture(sentence, parts[0].width) for sentence in (*filter(None, [about]), *named, *cautions)]
     notes = PngInfo()
     notes.add_text("mark", mark(releasable and originals is None))
     notes.add_text("classes, a row each", ", ".join(facts.classes[label] for label in classes) or "none")
     if originals is not None:
         notes.add_text("warning", PRIVATE)
+    if about:
+        notes.add_text("about", about)
     if cautions:
         notes.add_text("cautions", " ".join(cautions))
     buffer = io.BytesIO()

@@ -33,10 +33,11 @@ TITLE = "You are the attacker"
 LEAD = "Two data sets differ in one record. You see what a run shows: did the record take part?"
 SAYS = (
     f"Every run trains class-moments, a method of this workbench without a network, on {OTHERS} zeros and, if a fair coin says so, the "
-    f"record that you see. You may look at the mean of {AVERAGED} samples of each run, at {SAMPLES} of them, or at the score of the best "
-    "attack, which knows all other records and what the run released. Say how sure you are; your curve joins the others once you have seen "
-    "runs of both kinds."
+    "record that you see. {looks} Say how sure you are; your curve joins the others once you have seen runs of both kinds."
 )
+BEST = "the score of the best attack, which knows all other records and what the run released"
+ON_PAGE = f"You may look at the mean of {AVERAGED} samples of each run, at {SAMPLES} of them, or at {BEST}."
+IN_FILE = f"You see the mean of {AVERAGED} samples of each run beside {SAMPLES} of them, and after your guess {BEST}."
 LOOKS = {"mean": "the samples' mean", "samples": "samples", "score": "a score"}
 RATINGS = {"1": "Surely not", "2": "Rather not", "3": "Could be", "4": "Rather yes", "5": "Surely yes"}
 GIVEN = "process_given"  # in the address: the ratings so far, a digit each
@@ -63,7 +64,7 @@ def choose(prefix: str) -> AttackChoices:
 def show(choices: AttackChoices, prefix: str) -> None:
     """The run that is to be guessed, the answers to those before, and the curves."""
     trial, given = attack(choices), ratings()
-    st.markdown(SAYS)
+    st.markdown(SAYS.format(looks=ON_PAGE))
     ask, curves = st.columns([1, 1.2])
     with ask:
         _ask(trial, given, prefix)
@@ -77,7 +78,7 @@ def parts(choices: AttackChoices) -> list[Part]:
     pictures = [beside(mean, samples) for mean, samples in zip(trial.means, trial.samples, strict=True)]
     target = sheet(np.stack([trial.target, trial.others]), 2, 96)
     game = Guesses(pictures, trial.scores[:SHOWN].tolist(), trial.took_part[:SHOWN].tolist(), target, "attacking_roc", VISITOR)
-    return [Words(SAYS), Beside([[game], [roc_chart(trial, []), Words(best_words(trial))]])]
+    return [Words(SAYS.format(looks=IN_FILE)), Beside([[game], [roc_chart(trial, []), Words(best_words(trial))]])]
 
 
 def beside(mean: np.ndarray, samples: np.ndarray) -> Image.Image:
@@ -154,7 +155,7 @@ def answer_words(trial: AttackOutcome, given: list[int]) -> str:
     if not said:
         return last
     low, high = wilson(right / len(said), len(said))
-    return f"{last} Right so far: {right} of {len(said)} ({low:.0%} to {high:.0%} at 95 %), those that could be left out."
+    return f"{last} Right so far: {right} of {len(said)} ({low:.0%} to {high:.0%} at 95%), those that could be left out."
 
 
 def best_words(trial: AttackOutcome) -> str:
@@ -163,7 +164,7 @@ def best_words(trial: AttackOutcome) -> str:
     return (
         f"The bound is epsilon {number(trial.plan.bound.epsilon)} at delta {number(trial.plan.delta)}. The best attack on this record was "
         f"right on {right:.0%} of {2 * RUNS} runs; no attack on any record can be right on more than {right_at_most(trial.plan):.0%}. This "
-        f"record moves the releases by {deviations(trial.mu)} of their noise. Guessing blindly is right on 50 %. The "
+        f"record moves the releases by {deviations(trial.mu)} of their noise. Guessing blindly is right on 50%. The "
         f"stepped line is of {RUNS} runs with the record and as many without: by chance it may cross a curve."
     )
 
@@ -184,7 +185,7 @@ def roc_chart(trial: AttackOutcome, given: list[int]) -> Chart:
         x=[x for x, _ in own], y=[y for _, y in own], name="you", mode="lines+markers", marker=marker, line={"color": VERMILION, "width": 2}
     )
     figure.update_traces(hovertemplate="%{y:.3g}")
-    figure.update_xaxes(range=[0, 1], tickformat=".0%").update_yaxes(range=[0, 1.02], tickformat=".0%")
+    figure.update_xaxes(range=[0, 1.02], tickformat=".0%").update_yaxes(range=[0, 1.02], tickformat=".0%")
     figure.update_layout(height=380)
     table = pd.DataFrame({"false-positive rate": rates, "no attack exceeds": most, "best attack on this record": theory})
     alt = f"ROC curves at epsilon {number(trial.plan.bound.epsilon)}: the bound's, the best attack's, and yours after {len(given)} guesses"

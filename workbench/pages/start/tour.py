@@ -22,7 +22,7 @@ class Stop(NamedTuple):
 
 STOPS = (
     Stop("budget", "The price", "Claim and proved bound side by side, before a record is touched."),
-    Stop("train", "The run", "A process of its own: its epsilon grows with every step.", "train_run"),
+    Stop("train", "The run", "A process of its own: its steps, and the epsilon that it has spent.", "train_run"),
     Stop("gallery", "The copies", "Each sample beside the nearest real record. Does it repeat one?", "gallery_run"),
     Stop("audit", "The attack", "A lower bound, measured. An attack that fails proves nothing.", "audit_run"),
     Stop("dossier", "The signature", "What the workbench knows, and what only people can say.", "dossier_run"),
