@@ -88,9 +88,13 @@ def test_the_plan_stands_above_on_the_same_axis(workbench_home: object, rows: di
     own = every.of_plan(PLAN, None)
     assert (own.name, own.method, own.bound) == ("this plan", "class-moments", PLAN.bound.epsilon)
     assert own.setting == "class-moments on digits, as above"
-    alone, others = every.every_chart([own]), every.every_chart(every.all_numbers(rows, []))
-    assert (alone.layout.xaxis, alone.layout.margin.l) == (others.layout.xaxis, others.layout.margin.l)
-    assert alone.layout.yaxis.ticktext == ("class-moments, this plan",)
+    shown = every.all_numbers(rows, [])
+    alone, others = every.own_chart(own, shown), every.every_chart(shown)
+    assert alone.layout.margin.l == others.layout.margin.l
+    for part in ("type", "range", "tickvals", "ticktext"):
+        assert alone.layout.xaxis[part] == others.layout.xaxis[part]
+    assert alone.layout.yaxis.ticktext == ("this plan",)
+    assert others.layout.showlegend, "once for both"
 
 
 def test_its_picture_is_as_tall_as_its_rows(rows: dict[str, ClaimRow]) -> None:

@@ -27,9 +27,8 @@ from workbench.ui.theme import BOUND_WORDS, CLAIM_WORDS, GREY, TEXT
 
 NONE = math.nan
 LARGEST = 1e5  # what is finite and above stands together at a place of its own, so that the rows keep their width
-ROW_HEIGHT, BESIDE_ROWS = 23, 150
-OWN = "this plan"
-LETTER = 0.55  # the width of a letter over its height, at most
+ROW_HEIGHT, BESIDE_ROWS, BESIDE_OWN_ROW = 23, 150, 85
+LETTER = 0.66  # the width of a letter over its height, with room: a browser moves an axis whose names do not fit
 LANE = 0.3  # an attack at a setting of its own stands so far below the row's own numbers
 SAYS = (
     "Compare within a row, not between rows: each stands at one stated setting of its paper, most at delta 10⁻⁵. A claim and a bound may "
@@ -70,9 +69,9 @@ def every_section(plan: Plan | None, runs: Sequence[Run], prefix: str) -> None:
     rows, audits = claim_rows(), audits_among(runs)
     shown = all_numbers(rows, audits)
     if plan is not None:
-        own = [of_plan(plan, equal_audit(audits, plan))]
+        own = of_plan(plan, equal_audit(audits, plan))
         alt = f"Claimed, proved and measured epsilon of this plan, on the axis of the rows below: bound {number(plan.bound.epsilon)}"
-        charts.show(every_chart(own), alt, every_frame(own), f"{prefix}own_row")
+        charts.show(own_chart(own, shown), alt, every_frame([own]), f"{prefix}own_row")
     alt = f"Claimed, proved and measured epsilon of {len(shown)} rows on one logarithmic axis; the table has every number"
     charts.show(every_chart(shown), alt, every_frame(shown), f"{prefix}every_chart")
     st.caption(SAYS)
@@ -116,7 +115,7 @@ def of_row(row: ClaimRow) -> Numbers:
 def of_plan(plan: Plan, audit: AuditRecord | None) -> Numbers:
     """The plan above, with the audit of an equal one if there is one."""
     measured, why = (NONE, plan.bound.reason) if audit is None else (audit.epsilon, f"{plan.bound.reason} {audit.words}")
-    row = _numbers(OWN, plan.method, plan.claim, plan.bound, measured, NONE, f"{plan.method} on {plan.facts.name}, as above", why)
+    row = _numbers("this plan", plan.method, plan.claim, plan.bound, measured, NONE, f"{plan.method} on {plan.facts.name}, as above", why)
     return row if audit is None else row._replace(mark=mark(audit.may_leave))
 
 
@@ -156,10 +155,27 @@ def every_frame(shown: Sequence[Numbers]) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=30, show_spinner=False)
 def every_chart(shown: Sequence[Numbers]) -> go.Figure:
-    """A row each, the first on top: hollow diamond, square and triangle in the method's colour, joined by a line. It is kept.
+    """A row each, the first on top: hollow diamond, square and triangle in the method's colour, joined by a line. It is kept."""
+    return _chart(shown, _left(shown))
 
-    The axis begins at the same place whatever rows there are, so that two such charts can be compared.
-    """
+
+def own_chart(own: Numbers, shown: Sequence[Numbers]) -> go.Figure:
+    """The plan's row on the axis of the chart of the others, which stands below it with the legend of both."""
+    figure = _chart([own], _left(shown))
+    figure.update_layout(height=BESIDE_OWN_ROW + ROW_HEIGHT, showlegend=False, margin_t=0, margin_b=55, xaxis_title_text="")
+    return figure
+
+
+def _left(shown: Sequence[Numbers]) -> float:
+    """Pixels beside the axis, for the longest name."""
+    return LETTER * TEXT * max(len(_name(row)) for row in shown)
+
+
+def _name(row: Numbers) -> str:
+    return f"{row.method}, {row.name}" if row.name.startswith("run ") else row.name
+
+
+def _chart(shown: Sequence[Numbers], left: float) -> go.Figure:
     figure = charts.empty_figure("Epsilon (log scale)", "")
     heights = range(len(shown) - 1, -1, -1)
     placed = list(zip(shown, heights, strict=True))
@@ -171,7 +187,7 @@ def every_chart(shown: Sequence[Numbers]) -> go.Figure:
     _points(figure, "measured, at least", "triangle-right", 11, measured)
     there = [(row, row.claimed_there, "at the attack's own setting", height - LANE) for row, height in placed]
     _points(figure, "claimed where it was measured", "line-ns-open", 8, there)
-    _axes(figure, shown)
+    _axes(figure, shown, left)
     return figure
 
 
@@ -202,15 +218,14 @@ def _points(figure: go.Figure, name: str, symbol: str, size: int, points: Sequen
     figure.add_scatter(x=[None], y=[None], mode="markers", marker=look, name=name)
 
 
-def _axes(figure: go.Figure, shown: Sequence[Numbers]) -> None:
+def _axes(figure: go.Figure, shown: Sequence[Numbers], left: float) -> None:
     powers = [10.0**power for power in range(-3, 6)]
     figure.update_xaxes(
         type="log", range=[-3.2, math.log10(LARGEST) + 3.4], tickvals=[*powers, LARGEST * 10, LARGEST * 1e3],
         ticktext=[*(f"{power:g}" if power < 1e4 else number(power) for power in powers), "more", "∞"],
     )  # fmt: skip
-    names = [html_text(f"{row.method}, {row.name}" if row.name == OWN or row.name.startswith("run ") else row.name) for row in shown]
+    names = [html_text(_name(row)) for row in shown]
     figure.update_yaxes(range=[-0.8, len(shown) - 0.2], tickvals=list(range(len(shown) - 1, -1, -1)), ticktext=names)
-    left = LETTER * TEXT * max(len(name) for name in (*names, *(f"{method}, {OWN}" for method in METHODS)))
     figure.update_layout(height=BESIDE_ROWS + ROW_HEIGHT * len(shown), showlegend=True, margin_l=left)
 
 
