@@ -156,7 +156,7 @@ def dataset_choice(key: str) -> str:
     """A registered dataset, or the path of a folder of class subfolders, an .npz or a .csv file."""
     help_text = "A registered dataset, or type the path of a folder with one subfolder a class, of an .npz or of a .csv file."
     known: dict[str, Any] = {"bind": "query-params", "accept_new_options": True, "help": help_text}
-    choice = st.selectbox("Dataset, or the path of your own", list(DATASETS), key=key, **known)
+    choice = st.selectbox("Dataset or path", list(DATASETS), key=key, **known)
     return choice or next(iter(DATASETS))
 
 
