@@ -1,6 +1,7 @@
 """The command line: what it prints, what programs can read from it, and how it refuses wrong input."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -206,8 +207,10 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
         assert file["images"].dtype == np.uint8
         assert file["labels"].tolist() == [*range(10)] * 3
     sheet = tmp_path / "sheet.png"
-    assert read(workbench("sample", run, "--num", "30", "--sheet", str(sheet), "--with-records", "--json"))["sheet"] == str(sheet)
-    assert sheet.read_bytes().startswith(b"\x89PNG")
+    written = read(workbench("sample", run, "--num", "30", "--sheet", str(sheet), "--with-records", "--json"))
+    assert (written["sheet"], written["on_sheet"]) == (str(sheet), 30)
+    with Image.open(sheet) as picture:
+        assert re.match(rf"Run {run}: .* on digits, proved epsilon [\d.]+ at delta ", str(picture.info["about"]))
     evaluation = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--json"))
     keys = {"name", "value", "interval", "num_samples", "features", "split", "seconds", "releasable", "ceiling_releasable"}
     assert keys <= set(evaluation["results"][0])

@@ -57,6 +57,9 @@ def test_real_records_come_first_in_a_red_frame_and_make_it_private() -> None:
     assert pixels[0, 0].tolist() == list(RED)
     above = pixels[FRAME + 32 :: 65, FRAME + 32 :: 65, 0][:2, :2]
     assert above.tolist() == [[101, 255], [100, 102]]
+    words = np.asarray(sentence_picture(PRIVATE, pixels.shape[1]).convert("RGB"))
+    place = 4 * 65 + 2 * FRAME
+    assert (pixels[place : place + len(words), : words.shape[1]] == words).all(), "whoever sees the picture reads it"
     below = pixels[2 * 65 + 2 * FRAME + 32 :: 65, FRAME + 32 :: 65, 0]
     assert below[:2, 0].tolist() == [10, 11]
     assert opened(contact_sheet(samples, FACTS, releasable=False))[1]["mark"] == "private"

@@ -17,7 +17,6 @@ from workbench.workspace import Workspace
 
 if TYPE_CHECKING:
     from workbench.plan import SamplingPlan
-    from workbench.privacy.accounting.values import PrivacyValue
     from workbench.records import Kind, Records
     from workbench.runs.samples import SampleSet
     from workbench.runs.samples.drawn import RunSamples
@@ -53,9 +52,7 @@ def sample(
 
     They are kept as a set of the run: the same request gives the same samples, and more are added to them.
     """
-    from workbench.datasets.table_files import SUFFIXES, TableFile
-    from workbench.runs.contact_sheet import number_shown
-    from workbench.runs.sample_files import write_records
+    from workbench.datasets.table_files import SUFFIXES
     from workbench.runs.samples.drawn import request_samples
 
     check_target(out, ".npz", *SUFFIXES)
@@ -77,26 +74,14 @@ def sample(
     requested.begin()
     wait_for("sample", run_id, {"samples": requested.id, "num_samples": num})
     records = requested.records(num)
-    if out is not None and out.suffix in SUFFIXES:
-        with progress_bar(f"write {out.name}", QUICK) as move:
-            TableFile(records, requested.facts, requested.notes(), not ranges).write(out, move)
-    elif out is not None:
-        write_records(records, out, requested.notes(), requested.facts)
+    if out is not None:
+        _write_records(out, requested, records, ranges)
     if sheet is not None:
-        _write_sheet(sheet, requested, records, with_records, price.bound)
+        _write_sheet(sheet, requested, records, with_records)
     warn(requested.cautions)
     if not requested.releasable:
         print(f"Warning: samples of run {run_id} are not releasable. {requested.release_reason}", file=sys.stderr)
-    values = {"run": run_id, "samples": requested.id, "num_samples": len(records), "releasable": requested.releasable}
-    values["cautions"] = requested.cautions
-    if out is not None:
-        values["file"] = str(out)
-    if sheet is not None:
-        values |= {"sheet": str(sheet), "on_sheet": number_shown(records, requested.facts)}
-    where = f" to {terminal(out)}" if out is not None else ""
-    drawn = f" {values['on_sheet']} of them stand on {terminal(sheet)}, at most ten of a class." if sheet is not None else ""
-    shown = f"{'Wrote' if out else 'Made'} {counted(len(records), 'sample')}{where}, set {requested.id} ({terminal(requested.summary)})."
-    print_json(values) if as_json else print(f"{shown}{drawn}")
+    _tell(requested, records, out, sheet, as_json)
 
 
 @app.command()
@@ -171,12 +156,41 @@ def _check_kind(kind: "Kind", out: Path | None, sheet: Path | None) -> None:
         TableKind.of(kind)
 
 
-def _write_sheet(path: Path, sample_set: "RunSamples", records: "Records", with_records: bool, bound: "PrivacyValue") -> None:
+def _write_records(path: Path, sample_set: "RunSamples", records: "Records", ranges: bool) -> None:
+    from workbench.datasets.table_files import SUFFIXES, TableFile
+    from workbench.runs.sample_files import write_records
+
+    if path.suffix not in SUFFIXES:
+        write_records(records, path, sample_set.notes(), sample_set.facts)
+        return
+    with progress_bar(f"write {path.name}", QUICK) as move:
+        TableFile(records, sample_set.facts, sample_set.notes(), not ranges).write(path, move)
+
+
+def _tell(sample_set: "RunSamples", records: "Records", out: Path | None, sheet: Path | None, as_json: bool) -> None:
+    """What was made, and where it stands."""
+    from workbench.runs.contact_sheet import number_shown
+
+    values = {"run": sample_set.owner, "samples": sample_set.id, "num_samples": len(records), "releasable": sample_set.releasable}
+    values["cautions"] = sample_set.cautions
+    where, drawn = "", ""
+    if out is not None:
+        values["file"], where = str(out), f" to {terminal(out)}"
+    if sheet is not None:
+        values |= {"sheet": str(sheet), "on_sheet": number_shown(records, sample_set.facts)}
+        drawn = f" {values['on_sheet']} of them stand on {terminal(sheet)}, at most ten of a class."
+    shown = f"{'Wrote' if out else 'Made'} {counted(len(records), 'sample')}{where}, set {sample_set.id} ({terminal(sample_set.summary)})."
+    print_json(values) if as_json else print(f"{shown}{drawn}")
+
+
+def _write_sheet(path: Path, sample_set: "RunSamples", records: "Records", with_records: bool) -> None:
     from workbench.files import written_atomically
     from workbench.runs import contact_sheet
 
     originals = sample_set.dataset().train if with_records else None
-    about = f"{sample_set.title}, proved epsilon {number(bound.epsilon)} at delta {number(bound.delta)}."
+    bound = sample_set.bound  # of the run with all its sampling, whatever is drawn here
+    proved = f"proved epsilon {number(bound.epsilon)} at delta {number(bound.delta)}" if bound.is_finite else "no epsilon is proved"
+    about = f"{sample_set.title}, {proved}."
     content = contact_sheet.contact_sheet(records, sample_set.facts, sample_set.releasable, originals, sample_set.cautions, about)
     with written_atomically(path, "wb") as file:
         file.write(content)

@@ -32,7 +32,8 @@ def contact_sheet(
     """A PNG of ten samples of each class that there is, a class a row, of at most 20 classes, whose names stand below; without labels, the
     first hundred samples.
 
-    `originals` are training records: as many of them stand above, in a red frame. The file says its mark, "private" with any.
+    `originals` are training records: as many of them stand above, in a red frame, and below it a warning. The file says its mark,
+    "private" with any.
     `about` says whose samples these are, and `cautions` are what a reader has to know of them: they stand below them, and in the file.
     """
     ImageKind.of(facts.kind)
@@ -41,7 +42,8 @@ def contact_sheet(
     if originals is not None:
         parts.insert(0, framed_picture(grid(rows(originals, classes), COLUMNS).convert("RGB")))
     named = [f"Rows from above: {', '.join(facts.classes[label] for label in classes)}."] if len(classes) else []
-    parts += [sentence_picture(sentence, parts[0].width) for sentence in (*filter(None, [about]), *named, *cautions)]
+    warning = [PRIVATE] if originals is not None else []
+    parts += [sentence_picture(sentence, parts[0].width) for sentence in (*warning, *filter(None, [about]), *named, *cautions)]
     notes = PngInfo()
     notes.add_text("mark", mark(releasable and originals is None))
     notes.add_text("classes, a row each", ", ".join(facts.classes[label] for label in classes) or "none")
