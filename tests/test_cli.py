@@ -210,7 +210,7 @@ def test_a_run_from_training_to_its_deletion(workbench: Command, tmp_path: Path)
     written = read(workbench("sample", run, "--num", "30", "--sheet", str(sheet), "--with-records", "--json"))
     assert (written["sheet"], written["on_sheet"]) == (str(sheet), 30)
     with Image.open(sheet) as picture:
-        assert re.match(rf"Run {run}: .* on digits, proved epsilon [\d.]+ at delta ", str(picture.info["about"]))
+        assert re.match(rf"Run {run}: [\w-]+ on digits, proved epsilon [\d.]+ at delta ", str(picture.info["about"]))
     evaluation = read(workbench("evaluate", run, "--num", "30", "--metric", "accuracy_logistic_regression", "--json"))
     keys = {"name", "value", "interval", "num_samples", "features", "split", "seconds", "releasable", "ceiling_releasable"}
     assert keys <= set(evaluation["results"][0])

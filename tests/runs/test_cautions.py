@@ -69,6 +69,8 @@ def test_shapes_that_come_out_as_coloured_digits_are_said_to_be_the_prior(workbe
     assert all(sentence in said for sentence in cautions)
     picture = Image.open(sheet)
     assert picture.text["cautions"] == " ".join(cautions)  # type: ignore[attr-defined]
+    assert picture.text["about"].startswith(f"Run {run}: prior-moments on shapes, proved epsilon ")  # type: ignore[attr-defined]
+    assert not any(str(tmp_path) in text for text in picture.text.values()), "where the records lie stays in the room"  # type: ignore[attr-defined]
     assert read_notes(tmp_path / "s.npz")["cautions"] == cautions
     _, said = workbench("evaluate", run, "--num", "150", "--metric", "inception_score")
     assert PRIOR_WORDS in said

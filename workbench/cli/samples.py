@@ -190,7 +190,7 @@ def _write_sheet(path: Path, sample_set: "RunSamples", records: "Records", with_
     originals = sample_set.dataset().train if with_records else None
     bound = sample_set.bound  # of the run with all its sampling, whatever is drawn here
     proved = f"proved epsilon {number(bound.epsilon)} at delta {number(bound.delta)}" if bound.is_finite else "no epsilon is proved"
-    about = f"{sample_set.title}, {proved}."
+    about = f"Run {sample_set.owner}: {sample_set.run.method} on {sample_set.facts.name}, {proved}."  # a name: a place stays in the room
     content = contact_sheet.contact_sheet(records, sample_set.facts, sample_set.releasable, originals, sample_set.cautions, about)
     with written_atomically(path, "wb") as file:
         file.write(content)
