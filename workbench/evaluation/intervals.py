@@ -9,7 +9,7 @@ def wilson(share: float, total: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share seen in `total` independent trials (Wilson 1927)."""
     centre = (share + Z95**2 / (2 * total)) / (1 + Z95**2 / total)
     half = Z95 / (1 + Z95**2 / total) * math.sqrt(share * (1 - share) / total + Z95**2 / (4 * total**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return (centre - half if share > 0 else 0.0), (centre + half if share < 1 else 1.0)  # there exact, where rounding leaves 1e-19
 
 
 def normal(value: float, error: float | None, low: float = -math.inf, high: float = math.inf) -> tuple[float, float] | None:
