@@ -54,8 +54,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def app_address(home: Path) -> Iterator[str]:
-    """The address of the app on a free port, as it was printed: with its token."""
+def app_address(home: Path, finished_run: str) -> Iterator[str]:
+    """The address of the app on a free port, as it was printed: with its token.
+
+    A run has finished there before it opens, so that no page begins the example: its runs, audit and evaluation would be made beside
+    whatever is tested, for each process of tests anew. A first visit is tested in a home of its own.
+    """
+    assert finished_run
     with app_on(home) as (address, _):
         yield address
 

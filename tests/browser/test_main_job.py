@@ -2,10 +2,17 @@
 
 import re
 import subprocess
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
+from browser.conftest import app_on, end_workers, let_in
 from playwright.sync_api import Browser, Page, expect
+
+from workbench.tasks import example
+from workbench.ui.example import MAKING
+from workbench.workspace import Workspace
 
 StartApp = Callable[[], AbstractContextManager[tuple[str, subprocess.Popen]]]
 CHOICES = {
@@ -79,11 +86,20 @@ def test_the_address_carries_the_choices_of_the_budget_page(page: Page, server: 
     expect(page.get_by_role("spinbutton", name="Delta")).to_have_value("0.0001")
 
 
-def test_a_first_visit_shows_an_example(page: Page, server: str) -> None:
-    page.goto(f"{server}/runs")
-    expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
-    expect(page.get_by_role("heading", level=2).first).to_contain_text("Run ")
-    assert page.locator("h1").count() == 1
+def test_a_first_visit_begins_an_example_and_says_so(page: Page, tmp_path: Path) -> None:
+    try:
+        with app_on(tmp_path) as (address, _):
+            page.goto(f"{let_in(page, address)}/runs")
+            expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
+            assert page.locator("h1").count() == 1
+            expect(page.get_by_text(MAKING)).to_be_visible()
+            workspace, deadline = Workspace.open(tmp_path / "home"), time.monotonic() + 90
+            while (job := example.find_job(workspace)) is None and time.monotonic() < deadline:
+                time.sleep(0.2)
+            page.goto("about:blank")  # or it would look for the app after its end
+    finally:
+        end_workers(tmp_path)  # what it makes is tested elsewhere
+    assert job is not None
 
 
 def test_a_run_outlives_an_app_that_is_killed_and_a_new_one_shows_it(browser: Browser, start_app: StartApp) -> None:
