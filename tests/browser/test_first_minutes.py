@@ -22,7 +22,7 @@ ROUNDS = 9
 QUIET_SECONDS = 0.3  # without a running state: the page has settled
 TITLE_RATIO, FIRST_SECONDS = 1.5, 3.0
 ANSWER_SECONDS = 1.5  # until claim and bound of a new target stand there, as long as a change of page
-WHOLE_SECONDS = 4.0  # until every chart below them has followed
+WHOLE_SECONDS = 2.0  # until every chart below them has followed
 STATE = "document.querySelector('[data-testid=\"stApp\"]')?.getAttribute('data-test-script-state') ?? 'none'"
 NUMBERS = "[...document.querySelectorAll('[data-testid=\"stMetricValue\"]')].slice(0, 2).map(one => one.innerText).join()"  # claim, bound
 EMPTY = 'import streamlit as st\nst.title("Empty", anchor=False)\n'
