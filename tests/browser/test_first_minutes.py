@@ -117,6 +117,7 @@ def test_another_epsilon(browser: Browser, tmp_path: Path, figures: dict[str, An
             answers[method], wholes[method] = (median(seconds) for seconds in zip(*times, strict=True))
             figures[f"{method} (s)"] = f"{answers[method]:.2f}, whole page {wholes[method]:.2f}"
         context.close()
+    assert answers
     assert {method: seconds for method, seconds in answers.items() if seconds > ANSWER_SECONDS} == {}
     assert {method: seconds for method, seconds in wholes.items() if seconds > WHOLE_SECONDS} == {}
 
