@@ -122,10 +122,12 @@ def train_here(home_with_runs: Path) -> Callable[..., Run]:
 
 @pytest.fixture
 def open_page(home_with_runs: Path) -> Callable[..., AppTest]:
-    """Open a page of the app with the given query parameters."""
+    """Open a page of the app with the given query parameters, and with parts open that are drawn once they are, by key."""
 
-    def open_(page: str, **parameters: str) -> AppTest:
+    def open_(page: str, *opened: str, **parameters: str) -> AppTest:
         app = app_at(page)
+        for key in opened:
+            app.session_state[key] = True
         for name, value in parameters.items():
             app.query_params[name] = value
         app.run()

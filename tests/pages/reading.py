@@ -40,3 +40,11 @@ def blocks(node: Any, kind: str) -> Iterator[Any]:
         if child.type == kind:
             yield child
         yield from blocks(child, kind)
+
+
+def opened(app: AppTest) -> AppTest:
+    """The same page with every part open that is drawn once it is."""
+    for part in blocks(app.main, "expander"):
+        if part.proto.id:
+            app.session_state[part.proto.id.removeprefix("$$ID-").partition("-")[2]] = True
+    return app.run()

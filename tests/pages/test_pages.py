@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from pages.conftest import app_at
-from pages.reading import elements, groups, pictures, text_of
+from pages.reading import elements, groups, opened, pictures, text_of
 from streamlit.testing.v1 import AppTest
 from support.disk import full_disk
 from support.homes import here
@@ -45,13 +45,13 @@ PICTURES: dict[str, set[str]] = {  # what a page has to have of the kinds that n
     "gallery": {"plotly_chart", "image"},
     "claims": {"dataframe"},
 }
-OPENED = {"gallery": {"gallery_all": "true", "gallery_spread": "true"}}  # parts that are drawn once they are open
+OPENED = {"gallery": {"gallery_all": "true", "gallery_spread": "true"}}  # parts that the address opens
 OF_RUNS = ("budget", "train", "runs", "gallery", "records")  # pages that show runs, and the example where there are none
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_has_one_first_heading_and_describes_its_pictures(open_page: OpenPage, page: str) -> None:
-    app = open_page(page, **OPENED.get(page, {}))
+    app = opened(open_page(page, **OPENED.get(page, {})))
     assert len(app.title) == 1
     assert PICTURES.get(page, set()) <= {element.type for element in elements(app.main)}
     assert all(description for _, description in pictures(app))
@@ -209,7 +209,7 @@ def test_the_price_of_a_run_s_own_samples_is_shown_before_launch_and_charged(
     assert charged == RunStore(here()).get(run.id).bound.epsilon > run.bound.epsilon
     for app in shown.values():
         assert f"with the run's own 240 samples the bound is epsilon {charged:.4g}" in "\n".join(str(item.value) for item in app.warning)
-        (releases,) = [frame.value for frame in app.dataframe if "Spends" in frame.value]
+        (releases,) = [frame.value for frame in opened(app).dataframe if "Spends" in frame.value]
         assert list(releases["Stage"]) == ["release", "answer (drawing samples)"]
 
 

@@ -50,7 +50,7 @@ def form_text(app: AppTest) -> str:
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_a_link_and_its_form_make_the_same_request(open_page: Callable[..., AppTest], case: dict[str, Any]) -> None:
     request = Request.of(dataset="digits", **case)
-    assert form_text(open_page("train", **link(request, "train_"))) == request.text
+    assert form_text(open_page("train", "train_same", **link(request, "train_"))) == request.text
 
 
 def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
@@ -58,20 +58,20 @@ def test_files_of_ones_own_too_and_a_clone_of_their_run(open_page: Callable[...,
     np.savez(tmp_path / "digits.npz", images=draw.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8), labels=np.arange(40) % 2)
     place = DatasetRef.parse(tmp_path / "digits.npz", "scans", "1,4,4", '["cat", "dog, big"]', 3)
     request = Request.of("dp-merf", place, epsilon=5, settings={"training.steps": 20})
-    assert form_text(open_page("train", **link(request, "train_"))) == request.text
+    assert form_text(open_page("train", "train_same", **link(request, "train_"))) == request.text
     run = runs.register(here(), make_plan(request))
-    app = open_page("runs", runs_chosen=f"{run.id} · dp-merf · {place.path}")
+    app = open_page("runs", "train_same", runs_chosen=f"{run.id} · dp-merf · {place.path}")
     app.button(key=f"runs_{run.id}_clone").click().run()
     assert form_text(app) == RunStore(here()).get(run.id).plan.request.text == request.text
 
 
 def test_public_images_fill_what_the_method_takes(open_page: Callable[..., AppTest]) -> None:
-    app = open_page("train", train_method="dpdm", train_public="processes")
+    app = open_page("train", "train_same", train_method="dpdm", train_public="processes")
     request = Request.parse(form_text(app))
     assert request.settings == {"pretraining.dataset": "processes", "selected.selection.dataset": "processes"}
     assert any(caption.value == DECLARED_PUBLIC for caption in app.caption)
-    assert form_text(open_page("train", **link(request, "train_"))) == request.text
-    none = open_page("train", train_method="dp-merf", train_public="processes")
+    assert form_text(open_page("train", "train_same", **link(request, "train_"))) == request.text
+    none = open_page("train", "train_same", train_method="dp-merf", train_public="processes")
     assert "settings" not in form_text(none), "a method that takes none has no such choice"
     assert not any(caption.value == DECLARED_PUBLIC for caption in none.caption)
 
@@ -109,7 +109,7 @@ def test_a_draft_of_other_columns_than_the_file_has_is_left_where_it_is(open_pag
     keep_draft(path, Draft(rows=proposed_rows(path)[0]))
     assert any("Confirming makes" in text.value for text in open_page("train", train_dataset=str(path), train_method="mst").markdown)
     path.write_text(path.read_text().replace("size", "weight"))
-    app = open_page("train", train_dataset=str(path), train_method="mst")
+    app = open_page("train", "train_same", train_dataset=str(path), train_method="mst")
     assert not app.exception
     assert not any("Confirming makes" in text.value for text in app.markdown)
 
@@ -117,7 +117,7 @@ def test_a_draft_of_other_columns_than_the_file_has_is_left_where_it_is(open_pag
 def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callable[..., AppTest], tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("size,ill\n" + "".join(f"{number % 30},{'yes' if number % 3 else 'no'}\n" for number in range(90)))
-    app = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
+    app = open_page("train", "train_same", train_dataset=str(path), train_method="mst", train_epsilon=5)
     assert [error.value for error in app.error] == []
     assert "Nothing is declared yet" in app.info[0].value
     assert not any("private rows" in warning.value for warning in app.warning)
@@ -128,14 +128,14 @@ def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callabl
     press(app, "train_dataset_draft_left", str(path))
     (left,) = [frame.value for frame in app.dataframe if "order kept" in frame.value.columns]
     assert left["column"].tolist() == ["size", "ill"], "private, and of what stands in the grid"
-    again = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
+    again = open_page("train", "train_same", train_dataset=str(path), train_method="mst", train_epsilon=5)
     assert any("Confirming makes" in text.value for text in again.markdown), "a reload goes on with the grid"
     assert any("Nothing is declared yet" in info.value for info in again.info)
     press(app, "train_dataset_confirm", str(path))
     again.selectbox(key="train_dataset").options.append(str(path))
     again.run()
     assert kept_draft(path) is None, "another browser, in which nothing was changed, does not bring it back"
-    after = open_page("train", train_dataset=str(path), train_method="mst", train_epsilon=5)
+    after = open_page("train", "train_same", train_dataset=str(path), train_method="mst", train_epsilon=5)
     assert not any("Confirming makes" in text.value for text in after.markdown), "a confirmed draft is forgotten"
     request = Request.parse(form_text(app))
     assert request.place.declared == propose(path)
@@ -144,4 +144,4 @@ def test_a_table_of_ones_own_is_proposed_declared_and_planned(open_page: Callabl
     assert any("Confirming makes" in text.value for text in app.markdown), "what is declared can be changed in the same grid"
     press(app, "train_dataset_discard", str(path))
     assert not any("Confirming makes" in text.value for text in app.markdown)
-    assert form_text(open_page("train", **link(request, "train_"))) == request.text
+    assert form_text(open_page("train", "train_same", **link(request, "train_"))) == request.text

@@ -14,7 +14,7 @@ from support.launchers import Here
 from support.notes import read_notes
 from support.shapes import coloured_shapes, folder_of_arrays
 from support.shapes import shapes as shapes_of_any_colour
-from support.tables import uneven_table
+from support.tables import toy_people, uneven_table
 
 from workbench.cli import main
 from workbench.datasets import load
@@ -23,10 +23,22 @@ from workbench.experiment import fit, new_state
 from workbench.jobs.launchers import LAUNCHERS
 from workbench.plan import Plan
 from workbench.planning import make_plan
+from workbench.records import Records
 from workbench.runs.run import Run
 from workbench.runs.samples import sample_set
-from workbench.runs.samples.cautions import EQUAL_SHARES, FILE, RELEASED_SHARES, Measures, kept_noise, measures_in, of_noise, of_preview
+from workbench.runs.samples.cautions import (
+    EQUAL_SHARES,
+    FILE,
+    RELEASED_SHARES,
+    Measures,
+    kept_noise,
+    measures_in,
+    of_missing,
+    of_noise,
+    of_preview,
+)
 from workbench.runs.samples.drawn import request_samples
+from workbench.runs.samples.request import SamplesRequest
 from workbench.runs.store import RunStore
 
 FEW = ("--set", "records=1000")
@@ -114,6 +126,20 @@ def test_by_default_cluster_moments_release_no_more_numbers_than_noise_leaves(wo
     share, _, _ = kept_noise(samples.folder)
     assert share is not None
     assert share < 0.75
+    (shapeless,) = (sentence for sentence in samples.cautions if "show no shapes" in sentence)
+    assert "the 3 coarsest frequencies of each side alone, so that nothing in them is smaller than about 33% of a side" in shapeless
+
+
+def test_images_of_few_frequencies_are_said_to_show_no_shapes_unless_they_have_no_more() -> None:
+    facts = coloured_shapes(2_000).facts
+
+    def said(frequencies: int, side: int = 16) -> bool:
+        seen = facts.model_copy(update={"kind": facts.kind.model_copy(update={"size": (3, side, side)})})
+        plan = make_plan("cluster-moments", seen, epsilon=10.0, settings={"frequencies": frequencies})
+        return "show no shapes" in " ".join(of_preview(plan))
+
+    assert [said(frequencies) for frequencies in (1, 5, 6, 14)] == [True, True, False, False]
+    assert [said(frequencies, side=4) for frequencies in (3, 4)] == [True, False]
 
 
 @pytest.mark.parametrize("method", ["class-means", "class-moments", "cluster-moments", "dp-merf"])
@@ -258,6 +284,44 @@ def test_rows_of_an_uneven_table_come_as_released_or_in_equal_shares_and_that_is
     assert evenly.mean() == 0.5
     assert json.loads(shown)["cautions"] == [EQUAL_SHARES]
     assert EQUAL_SHARES in said
+
+
+def test_categories_that_no_row_has_are_named_where_there_are_rows_enough_to_miss_them() -> None:
+    people = toy_people()
+
+    def said(*, cities: int = 6, jobs: int = 5, classes: int = 2, rows: int = 480, asked: tuple[int, ...] = ()) -> str:
+        """Of rows that have so many of six cities, five jobs and two classes, and ages and hours in the lower half of the ranges."""
+        number = np.arange(rows)
+        table = np.stack([np.where(number % 9, number % 8, 16), number % cities, number % 4, number % jobs], axis=1)
+        return of_missing(people.facts, SamplesRequest(labels=asked), Records(table, number % classes))
+
+    assert said() == ""
+    assert said(cities=5).startswith("None of these 480 rows has city 'f', which the declaration names: ")
+    assert "has city 'e', city 'f', job 'k', class 'yes', which" in said(cities=4, jobs=4, classes=1)
+    assert "city 'f', job 'i', job 'j', 2 more, which" in said(cities=3, jobs=2, classes=1)
+    assert said(classes=1, asked=(0,)) == ""
+    assert [bool(said(cities=5, rows=rows)) for rows in (119, 120)] == [False, True]
+    digits = load("digits")
+    assert of_missing(digits.facts, SamplesRequest(), digits.train) == ""
+
+
+def test_a_category_that_noise_takes_is_missed_with_a_word_also_where_samples_leave(workbench: Command, tmp_path: Path) -> None:
+    """Twenty degrees are declared that no row has: about half of their noisy counts are below 0."""
+    path = uneven_table(tmp_path)
+    declaration = path.with_suffix(".declared.json")
+    rare = ", ".join(f'"rare {number}"' for number in range(20))
+    declaration.write_text(declaration.read_text().replace('"3"]', f'"3", {rare}]'))
+    out, _ = workbench("train", "independent-marginals", "--dataset", str(path), "--epsilon", "5", "--wait")
+    run, release = json.loads(out.splitlines()[-1])["run"], tmp_path / "run.zip"
+    shown, said = workbench("sample", run, "--num", "600", "--json")
+    (caution,) = json.loads(shown)["cautions"]
+    assert caution.startswith("None of these 600 rows has degree 'rare ")
+    assert caution in said
+    workbench("export", run, str(release))
+    with zipfile.ZipFile(release) as archive:
+        (tmp_path / "left.npz").write_bytes(archive.read("samples/default.npz"))
+    assert read_notes(tmp_path / "left.npz")["cautions"] == [caution]
+    workbench("verify", str(release))
 
 
 @pytest.mark.parametrize(("method", "said"), [("private-evolution", "only chose among public images of glyphs"), ("dp-merf", "")])

@@ -1,6 +1,7 @@
 """A privacy value as a card: what is claimed, what is proved, what an audit measured, side by side and never mixed."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -18,6 +19,7 @@ from workbench.runs.samples import SampleSet
 from workbench.ui.choices import default_config
 from workbench.ui.formats import number, words
 from workbench.ui.forms import show_value
+from workbench.ui.on_demand import on_demand
 from workbench.ui.theme import CLAIM_WORDS, STATE_COLOURS, STATUS_COLOURS, STATUS_WORDS
 from workbench.ui.words import explained, explained_all
 from workbench.workspace import Workspace
@@ -179,16 +181,27 @@ def plan_numbers(plan: Plan) -> None:
         st.warning("Claim only: a finite claim without a finite bound. Nothing made with this configuration is releasable.")
 
 
-def plan_details(plan: Plan) -> None:
-    """What a plan sets and what it will release, before any record is touched; what its method offers that is no DP."""
+def plan_details(plan: Plan, prefix: str) -> None:
+    """What a plan sets and what it will release, before any record is touched; what its method offers that is no DP.
+
+    Keys of widgets begin with `prefix`.
+    """
     calibrated_line(plan)
     if lines := offered_features(plan.build()):
         st.caption("  \n".join(f"Not protected: {line}" for line in lines))
-    with st.expander("What will be released, and what each accountant says"):
-        st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")
-        st.dataframe(accountant_table(plan.accountants), hide_index=True, alt="Epsilon of the plan by accountant")
-    with st.expander("Calibrated configuration"):
-        st.dataframe(config_table(plan.config), hide_index=True, alt="Every value of the configuration", height=320)
+    on_demand("What will be released, and what each accountant says", f"{prefix}releases", partial(_releases, plan))
+    said = "Every value of the configuration"
+    on_demand("Calibrated configuration", f"{prefix}calibrated", partial(configuration_table, plan.config, said))
+
+
+def _releases(plan: Plan) -> None:
+    st.dataframe(stage_table(plan), hide_index=True, alt="Releases of the plan in order")
+    st.dataframe(accountant_table(plan.accountants), hide_index=True, alt="Epsilon of the plan by accountant")
+
+
+def configuration_table(config: Mapping[str, Any], alt: str) -> None:
+    """Every value of a configuration, in a table that a reader scrolls through."""
+    st.dataframe(config_table(config), hide_index=True, alt=alt, height=320)
 
 
 def calibrated_line(plan: Plan) -> None:

@@ -6,6 +6,7 @@ An infinite epsilon has a place of its own at the right edge of an epsilon axis,
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from textwrap import wrap
 from typing import Any, cast
@@ -18,6 +19,7 @@ from workbench.escaping import html_text
 from workbench.ui.chart_files import chart_file, csv, png
 from workbench.ui.formats import number
 from workbench.ui.looks import SYMBOLS, look_of, looks_of
+from workbench.ui.on_demand import on_demand
 from workbench.ui.part_files import NO_UPLOAD
 from workbench.ui.theme import BLUE, GREY, SERIES, TEXT, VERMILION, accountant_line, is_bound
 
@@ -39,16 +41,19 @@ class ReferenceLine:
 
 
 def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str, **selection: Any) -> Any:
-    """Draw `figure` with a description for screen readers; under it the same numbers as a table, and files of it, made when asked for.
+    """Draw `figure` with a description for screen readers; under it the same numbers as a table, and files of it, once it is opened.
 
     `selection` is how points may be selected, as `st.plotly_chart` takes it; returns what it returns.
     """
     config = {**NO_UPLOAD, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
     event = st.plotly_chart(figure, key=key, alt=alt, config=config, **selection)
-    with st.expander("View as table, or save"):
-        st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")
-        save(figure, alt, table, key)
+    on_demand("View as table, or save", f"{key}_numbers", partial(_numbers, figure, alt, table, key))
     return event
+
+
+def _numbers(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:
+    st.dataframe(table, hide_index=True, alt=f"Numbers of the chart: {alt}")
+    save(figure, alt, table, key)
 
 
 def save(figure: go.Figure, alt: str, table: pd.DataFrame, key: str) -> None:

@@ -111,7 +111,7 @@ def _colours(picture: Image.Image) -> set[tuple[int, int, int]]:
 
 
 def test_the_page_shows_it_and_names_who_has_no_row(open_page: OpenPage) -> None:
-    app = open_page("budget", budget_method="class-moments")
+    app = open_page("budget", "budget_own_row_numbers", "budget_every_chart_numbers", budget_method="class-moments")
     own, others = [frame.value for frame in app.dataframe if "Claimed where it was measured" in frame.value]
     assert own["Row"].tolist() == ["this plan"]
     assert {"dp-promise", "ddm"} <= set(others["Row"])

@@ -56,6 +56,17 @@ def test_families_have_charts_once_they_are_opened(open_page: OpenPage) -> None:
     assert all("measured points: " in alt for alt in more)
 
 
+def test_numbers_of_a_chart_are_drawn_once_they_are_opened(open_page: OpenPage) -> None:
+    tables = [
+        [element.proto.alt for element in open_page("budget", *keys, budget_method="dp-merf").dataframe]
+        for keys in ((), ("budget_accountant_chart_numbers",))
+    ]
+    assert not any(alt.startswith("Numbers of the chart") for alt in tables[0])
+    (more,) = set(tables[1]) - set(tables[0])
+    assert more.startswith("Numbers of the chart: Epsilon at delta")
+    assert len(tables[1]) == len(tables[0]) + 1
+
+
 def test_another_epsilon_begins_no_other_measurement(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.ui.expected.known_pace", lambda *_: None)
     monkeypatch.setitem(LAUNCHERS, "local", Nowhere())

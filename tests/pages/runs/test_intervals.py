@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pages.reading import elements
+from pages.reading import elements, opened
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 
@@ -86,7 +86,7 @@ def test_the_measure_of_the_address_is_drawn_and_another_can_be_picked(open_page
     assert charts_of(app) == [f"{COPYING} of 2 compared runs with 95 % intervals"]
     app.selectbox(key="runs_measure").set_value(ACCURACY).run()
     assert charts_of(app)[0].startswith(ACCURACY)
-    (table,) = [shown.value for shown in app.dataframe if "real training data" in shown.value]
+    (table,) = [shown.value for shown in opened(app).dataframe if "real training data" in shown.value]
     assert table["Value"].tolist() == [results_of(run.id)[0]["value"] for run in pair]
 
 

@@ -30,7 +30,7 @@ AXES = {
 }
 AXIS_TITLES = AXES | {"noise_multiplier": "Noise multiplier: standard deviation over what one record can move"}
 RANGES = {"noise_multiplier": (0.3, 5.0), "steps": (0.05, 10.0), "sample_rate": (0.05, 10.0), "response_epsilon": (0.3, 5.0)}
-POINTS = 30
+POINTS = 20
 
 
 def accountant_section(plan: Plan, prefix: str) -> None:

@@ -36,7 +36,7 @@ _BOUND = re.compile(r", bound [0-9.]+|( \(floor\))$")
 def measured_points(rows: pd.DataFrame) -> pd.DataFrame:
     """One point a line of a recipe, of rows of `workbench.measured` that have one measure, smallest bound first; none without a bound.
 
-    Columns are `COLUMNS`: value is the mean of the line's runs, low and high are their range, about is a list of sentences.
+    Columns are `COLUMNS`: value is the mean of the line's runs, low and high are their range, about a tuple of sentences.
     """
     lines: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in rows.to_dict("records"):  # tables of a few rows each are slow to group
@@ -153,19 +153,19 @@ def _point(runs: list[Row]) -> tuple[Any, ...]:
     )
 
 
-def _about(runs: list[Row], bound: float) -> list[str]:
+def _about(runs: list[Row], bound: float) -> tuple[str, ...]:
     """Bound, spread, protocol, cost and code of a line's runs."""
     first, values = runs[0], [run["value"] for run in runs]
     seeds, codes = ", ".join(run["seed"] for run in runs if run["seed"]), ", ".join(sorted({run["code"] for run in runs}))
     made = f"{len(runs)} run{'s' * (len(runs) > 1)}{f', seed {seeds}' if seeds else ''}"
     public = [run["epsilon_zero"] for run in runs if not math.isnan(run["epsilon_zero"])]
-    return [
+    return (
         f"proved bound {number(bound)} at delta {number(first['delta'])}, {first['relation'].replace('_', '-').lower()}",
         f"{made}: {number(min(values))} to {number(max(values))} ({first['mark']}), {first['num_samples']:,} samples",
         f"its public model alone: {number(fmean(public))} ({first['epsilon_zero_mark']})" if public else "no public model",
         f"{duration(fmean(run['seconds'] for run in runs))} to train, {first['threads']} threads of {first['processor']}",
         f"code {codes}, torch {first['torch']}",
-    ]
+    )
 
 
 def _hover(point: Row) -> str:

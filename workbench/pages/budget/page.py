@@ -41,7 +41,7 @@ def draw() -> None:
         if strict := strict_words(dumps(plan)):
             st.caption(strict)
         st.header("What this plan sets and takes", anchor=False, help=explained("plan"))
-        plan_details(plan)
+        plan_details(plan, PREFIX)
         same_configuration(plan.request, PREFIX)
         show_expectation(plan, PerformanceSettings(), PREFIX)
         st.subheader("What each stage spends", anchor=False, help=explained("stage"))

@@ -15,6 +15,7 @@ from workbench.privacy.spending.totals import zero_out_total
 from workbench.serialization import dumps
 from workbench.ui import charts
 from workbench.ui.formats import counted, number
+from workbench.ui.spent import reserved_epsilon
 from workbench.ui.theme import SERIES
 from workbench.ui.words import explained
 from workbench.workspace import Workspace
@@ -73,7 +74,7 @@ def launch_section(plan: Plan) -> None:
     entries, budget = ledger.entries(plan.facts.name), ledger.budget(plan.facts.name)
     delta = plan.delta if budget is None else min(plan.delta, budget.delta)
     before = [(f"run {entry.run_id}", entry.paid_stages(reserve=True)) for entry in entries]
-    so_far = zero_out_total(before, delta).epsilon if entries else 0.0
+    so_far = reserved_epsilon(entries, delta)
     own = [stage for stage in [*plan.stages, *plan.sampling_stages] if stage.spent != "free"]
     after = zero_out_total([*before, ("this run", own)], delta).epsilon
     most = math.inf if budget is None else budget.epsilon

@@ -1,6 +1,7 @@
 """One run as a whole, or several side by side: measures, samples, curves, and the settings in which they differ."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -15,10 +16,11 @@ from workbench.runs.folder import RunFolder
 from workbench.runs.run import Run
 from workbench.runs.samples import SampleSet, sample_set
 from workbench.runs.trained import as_shown
-from workbench.ui.cards import config_table, epsilon_text, planned_numbers, run_marks
+from workbench.ui.cards import config_table, configuration_table, epsilon_text, planned_numbers, run_marks
 from workbench.ui.configuration import same_configuration
 from workbench.ui.formats import number
 from workbench.ui.gallery import show_records
+from workbench.ui.on_demand import on_demand
 from workbench.ui.runs import results_of, set_choice, show_cautions
 from workbench.ui.traces import show_curves, show_preview, show_steps, show_values, value_frames, value_title
 from workbench.ui.words import explained
@@ -56,8 +58,8 @@ def run_detail(run: Run, prefix: str) -> None:
     show_attacks(run.id, f"{prefix}{run.id}_")
     if run.state == "done":
         sampling_form(run, f"{prefix}{run.id}_sample_")
-    with st.expander("Configuration"):
-        st.dataframe(config_table(run.config), hide_index=True, alt=f"Every value of the configuration of run {run.id}")
+    said = f"Every value of the configuration of run {run.id}"
+    on_demand("Configuration", f"{prefix}{run.id}_configuration", partial(configuration_table, run.config, said))
     same_configuration(run.plan.request, f"{prefix}{run.id}_")
 
 

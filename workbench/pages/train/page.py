@@ -133,7 +133,7 @@ def show_plan(choices: Choices, settings: dict[str, Any], public: str | None) ->
     try:
         plan = choices.plan(settings, public)
         plan_numbers(plan)
-        plan_details(plan)
+        plan_details(plan, PREFIX)
         same_configuration(plan.request, PREFIX)
         for warning in launch_warnings(plan):
             st.warning(prose(warning))

@@ -224,7 +224,7 @@ def _samples(samples: RunSamples, card: PrivacyCard, plan: str) -> bytes:
     """A set of samples as a file of arrays, with notes that name no place of this machine."""
     kept = samples.kept_records()
     assert kept is not None
-    beside = cautions.cautions_and_numbers(samples.run.plan, samples.request, len(kept), cautions.kept(samples.folder))
+    beside = cautions.cautions_and_numbers(samples.run.plan, samples.request, kept, cautions.kept(samples.folder))
     return packed_arrays(arrays_of(kept, notes_of(samples.request, card, plan) | beside, samples.facts))
 
 

@@ -156,7 +156,7 @@ def wrong_samples(name: str, content: bytes, card: PrivacyCard, plan: Plan, plan
     measures = cautions.measures_in(notes)
     if measures is None:
         return "Their notes give a likeness to the public prior, or a share of noise, that is no number."
-    if notes != jsonable(notes_of(request, card, plan_digest) | cautions.cautions_and_numbers(plan, request, len(records), measures)):
+    if notes != jsonable(notes_of(request, card, plan_digest) | cautions.cautions_and_numbers(plan, request, records, measures)):
         return "Their notes are of another plan or run, or tell another bound."
     check_samples(records, plan)
     expected = arrays_of(records, notes, plan.facts)

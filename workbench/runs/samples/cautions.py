@@ -1,4 +1,4 @@
-"""What a reader has to know of samples wherever they are shown: that something public may stand in the place of the records.
+"""What a reader has to know of samples wherever they are shown: what may stand in the records' place, and what cannot be in them.
 
 Nothing here compares with a private record: a sentence may leave wherever the samples may.
 """
@@ -9,17 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.evaluation.prior_likeness import ALIKE, COMPARED, FEWEST
 from workbench.files import write_text_atomically
 from workbench.methods.base import Method
+from workbench.methods.cluster_moments.method import ClusterMoments
+from workbench.methods.proposed import ENOUGH
 from workbench.plan import Plan
+from workbench.records.base import Records
+from workbench.records.tables import TableKind
 from workbench.runs.samples.request import SamplesRequest
 
 FILE, NOISE_FILE = "prior.json", "noise.json"
 OUTWEIGHED = 0.5  # of what samples vary by: the part that noise alone would give, from which on they are said to be noise
 NOTICED = 0.3  # the same part, from which on they are said to be partly noise
-NAMED = 5  # classes that are named one by one
+NAMED = 5  # classes or categories that are named one by one
+EXPECTED = 20  # samples for each category of a column, from which on a category that none of them has is worth a word
 CLASSES_LOST = 0.9  # of what differs between classes: the part that noise alone would give, from which on they are said to be lost
 EQUAL_SHARES = "Classes come in equal shares, not in those that they have among the records."
 RELEASED_SHARES = "Classes come in the shares that noisy counts of the records give them."
@@ -51,6 +59,14 @@ SOME_ARE_NOISE = (
     "Samples of {classes} are mostly noise: about {share:.0%} or more of what each of these classes is made from is noise, as far as what "
     "was released tells. More records of them or a larger epsilon would help."
 )
+NO_SHAPES = (
+    "These samples can show no shapes: they are made of the {count} coarsest frequencies of each side alone, so that nothing in them is "
+    "smaller than about {part:.0%} of a side. More records or a larger epsilon leave more frequencies above the noise."
+)
+MISSING = (
+    "None of these {count:,} rows has {categories}, which the declaration names: what few records have is the first to be lost in noise. "
+    "That a category is missing here says nothing of the records."
+)
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
 NoiseShares = tuple[float | None, float | None, tuple[float, ...] | None]  # of everything, of what differs between classes, by class
@@ -70,14 +86,17 @@ class Measures:
     by_class: tuple[float, ...] | None = None
 
 
-def of_samples(plan: Plan, request: SamplesRequest, count: int, measures: Measures) -> tuple[str, ...]:
-    """What to know of `count` samples by a request, of which this was found out; of none, what their plan says."""
+def of_samples(plan: Plan, request: SamplesRequest, samples: Records | None, measures: Measures) -> tuple[str, ...]:
+    """What to know of samples by a request, of which this was found out; of none, what their plan says."""
     try:
         method = plan.build()
     except WorkbenchError as error:  # of a version whose releases were others
         return (f"Whether samples show something public in the place of the records is not known. {error}",)
-    beside = of_prior(method, count, measures.likeness) if count and method.has_public_model else ""
-    return tuple(filter(None, (of_shares(method, plan, request), of_choice(method), beside, of_noise(measures, plan.facts.classes))))
+    of_plan = (of_shares(method, plan, request), of_choice(method), of_detail(method, plan.facts))
+    if not samples:
+        return tuple(filter(None, (*of_plan, of_noise(measures, plan.facts.classes))))
+    beside = of_prior(method, len(samples), measures.likeness) if method.has_public_model else ""
+    return tuple(filter(None, (*of_plan, beside, of_noise(measures, plan.facts.classes), of_missing(plan.facts, request, samples))))
 
 
 def of_preview(plan: Plan) -> tuple[str, ...]:
@@ -87,7 +106,7 @@ def of_preview(plan: Plan) -> tuple[str, ...]:
     except WorkbenchError:  # the run cannot go on, and says so
         return ()
     begun = NOT_COMPARED.format(public=method.public_dataset) if method.has_public_model else ""
-    return tuple(filter(None, (of_shares(method, plan, SamplesRequest()), of_choice(method), begun)))
+    return tuple(filter(None, (of_shares(method, plan, SamplesRequest()), of_choice(method), of_detail(method, plan.facts), begun)))
 
 
 def of_shares(method: Method, plan: Plan, request: SamplesRequest) -> str:
@@ -105,11 +124,39 @@ def of_choice(method: Method) -> str:
     return CHOSEN.format(public=method.public_dataset) if method.selects_public else ""
 
 
-def cautions_and_numbers(plan: Plan, request: SamplesRequest, count: int, measures: Measures) -> dict[str, Any]:
+def of_detail(method: Method, facts: DatasetFacts) -> str:
+    """That images are made of so few frequencies that no shape can be seen in them; empty where they are not."""
+    if not isinstance(method, ClusterMoments):
+        return ""
+    count = min(method.config.coarse_shape(facts)[1:])
+    return NO_SHAPES.format(count=count, part=1 / count) if count < min(ENOUGH, *facts.shape[1:]) else ""
+
+
+def of_missing(facts: DatasetFacts, request: SamplesRequest, samples: Records) -> str:
+    """Which declared categories none of the rows has, where there are enough rows to miss them; ranges of numbers are not named.
+
+    Nor are classes where some were asked for.
+    """
+    if not isinstance(facts.kind, TableKind):
+        return ""
+    columns = [(column.name, column.categories, column.num_ranges) for column in facts.kind.columns]
+    values = [*samples.records.T]
+    if samples.labels is not None and not request.labels:
+        columns.append((facts.kind.label, facts.classes, 0))
+        values.append(samples.labels)
+    missing = []
+    for (name, categories, ranges), numbers in zip(columns, values, strict=True):
+        if len(samples) >= EXPECTED * len(categories):
+            absent = np.flatnonzero(np.bincount(numbers, minlength=len(categories)) == 0)
+            missing += [f"{name} {categories[place]!r}" for place in absent if place >= ranges]
+    return MISSING.format(count=len(samples), categories=_listed(missing)) if missing else ""
+
+
+def cautions_and_numbers(plan: Plan, request: SamplesRequest, samples: Records, measures: Measures) -> dict[str, Any]:
     """The same beside exported samples, with the numbers that it rests on, which nobody can compute without the weights."""
     numbers: dict[str, Any] = {"prior_likeness": measures.likeness, "noise_share": measures.noise}
     numbers |= {"class_noise_share": measures.class_noise, "noise_by_class": measures.by_class}
-    return numbers | {"cautions": of_samples(plan, request, count, measures)}
+    return numbers | {"cautions": of_samples(plan, request, samples, measures)}
 
 
 def measures_in(notes: Mapping[str, Any]) -> Measures | None:
@@ -156,8 +203,7 @@ def of_noisy_classes(noisy: Mapping[str, float]) -> str:
     """That these classes are mostly noise; empty where there are none."""
     if not noisy:
         return ""
-    names = [repr(name) for name in list(noisy)[:NAMED]] + ([f"{len(noisy) - NAMED} more"] if len(noisy) > NAMED else [])
-    return SOME_ARE_NOISE.format(classes=", ".join(names), share=min(noisy.values()))
+    return SOME_ARE_NOISE.format(classes=_listed([repr(name) for name in noisy]), share=min(noisy.values()))
 
 
 def kept(folder: Path) -> Measures:
@@ -196,3 +242,9 @@ def keep_noise(folder: Path, shares: NoiseShares) -> None:
     """Write down which parts of what samples are made from noise alone would give."""
     names = ("share", "class_share", "by_class")
     write_text_atomically(folder / NOISE_FILE, json.dumps(dict(zip(names, shares, strict=True))))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return ", ".join([*names[:NAMED], *more])

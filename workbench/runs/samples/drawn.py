@@ -125,10 +125,8 @@ class RunSamples(SampleSet):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Of shares of classes, of public images that were chosen, of a prior that the samples look like, and of noise."""
-        kept = self.kept_records()
-        count = 0 if kept is None else len(kept)
-        return cautions.of_samples(self.run.plan, self.request, count, cautions.kept(self.folder))
+        """Of shares of classes, public images that were chosen, a prior that samples look like, noise, and what cannot be in them."""
+        return cautions.of_samples(self.run.plan, self.request, self.kept_records(), cautions.kept(self.folder))
 
     def public_records(self, num_samples: int, progress: ProgressFunction | None = None) -> Records | None:
         """Samples of the model before it saw a private record (epsilon 0), by the same request."""
