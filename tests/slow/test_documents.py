@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from support.documents import LONG, reader
 
+# Of the pages, commands draw the panels of Process alone.
+DEPENDS = ["workbench/**", "!workbench/pages/[!p]*/**", "!workbench/server/**", "tests/support/documents.py"]
+
 
 @pytest.mark.parametrize(
     "document",
-    [pytest.param(name, marks=pytest.mark.slow(depends=["workbench/**", "tests/support/documents.py", name])) for name in LONG],
+    [pytest.param(name, marks=pytest.mark.slow(depends=[*DEPENDS, name])) for name in LONG],
 )
 def test_what_a_document_prints_runs(document: str, tmp_path: Path, figures: dict[str, Any]) -> None:
     own = reader(tmp_path / "folder", os.environ)

@@ -12,12 +12,14 @@ from docs.site.lessons import carry_out
 from docs.site.outputs import keep
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+# Of what a browser shows, rows of images and what these take.
+DEPENDS = ["workbench/**", "!workbench/pages/**", "!workbench/server/**", "!workbench/ui/[!gtw]*.py"]
 MOST_SECONDS = 180.0  # of processor time over two cores, which other work on the machine does not lengthen
 
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, id=path.stem, marks=pytest.mark.slow(depends=["workbench/**", f"notebooks/{path.name}"])) for path in NOTEBOOKS],
+    [pytest.param(path, id=path.stem, marks=pytest.mark.slow(depends=[*DEPENDS, f"notebooks/{path.name}"])) for path in NOTEBOOKS],
 )
 def test_a_lesson_in_full(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any]) -> None:
     monkeypatch.delenv("FAST", raising=False)
