@@ -28,6 +28,7 @@ TITLE_WIDTH = 40  # characters that stand below a chart of a narrow window
 TICKED = 5.0  # a range of this ratio holds two of 1, 2 and 5 times a power of ten
 MOST_POWERS = 6  # of ten, whose numbers stand one above the other without touching
 MIMES = {"csv": "text/csv", "png": "image/png", "html": "text/html"}
+TAKEN_AWAY = ["lasso2d", "select2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "toImage"]  # a long toolbar covers the legend beside it
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
@@ -45,7 +46,7 @@ def show(figure: go.Figure, alt: str, table: pd.DataFrame, key: str, **selection
 
     `selection` is how points may be selected, as `st.plotly_chart` takes it; returns what it returns.
     """
-    config = {**NO_UPLOAD, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
+    config = {**NO_UPLOAD, "modeBarButtonsToRemove": TAKEN_AWAY}
     event = st.plotly_chart(figure, key=key, alt=alt, config=config, **selection)
     on_demand("View as table, or save", f"{key}_numbers", partial(_numbers, figure, alt, table, key))
     return event
