@@ -1,7 +1,8 @@
 """What a private classifier's labels make of the draws of cluster moments, within one bound: labels, soft labels, weights, mixtures.
 
 `python -m docs.pilots.labels_on_draws --bound 1 --seed 0` prints a table: what is taught, and what a CNN on it tells of held-out records.
-Half of mu^2 is for the draws and half for the classifier, where there is one. Nothing here looks at test records.
+Half of mu^2 is for the draws and half for the classifier, where there is one. Nothing here looks at test records. It needs
+Fashion-MNIST's IDX files in the folder that WORKBENCH_DATA names, and half an hour of a core.
 """
 
 import argparse

@@ -55,6 +55,14 @@ def test_audited_runs_stand_in_the_table_of_audits_alone() -> None:
     assert "| mnist, audited |" in audits
 
 
+def test_each_audited_line_has_the_delta_that_it_was_measured_at() -> None:
+    first, second = audited("mnist, audited"), audited("mnist, again")
+    second = second | {"audit": second["audit"] | {"delta": 0.00033}}
+    table = document([*RESULTS, first, second], recipe_of()).split("## Audits")[1].splitlines()
+    place = next(row for row in table if row.startswith("| line |")).split(" | ").index("delta")
+    assert [row.split(" | ")[place] for row in table if row.startswith("| mnist")] == ["1e-05", "0.00033"]
+
+
 def test_what_others_printed_stands_beside_in_order_of_the_value() -> None:
     text = document(RESULTS, recipe_of(published=["accuracy_mean3"]))
     rows = [line.split("|")[1:-1] for line in text.split("## fashion-mnist")[0].splitlines() if line.startswith("|")]

@@ -8,9 +8,9 @@ from workbench.marks import mark
 from workbench.runs.audits import AuditRecord
 
 _LOWER = ("measured at least", "could be at most", "if Gaussian", "at most")
-COLUMNS = ("line", "claim", "proved bound", *_LOWER, "right guesses", "canaries", "score", "mark")
+COLUMNS = ("line", "claim", "proved bound", "delta", *_LOWER, "right guesses", "canaries", "score", "mark")
 READING = (
-    "*Measured at least*: the one-run lower bound on epsilon, which assumes nothing of the mechanism, at delta {delta:.3g} and "
+    "*Measured at least*: the one-run lower bound on epsilon, which assumes nothing of the mechanism, at the line's delta and "
     "{confidence:.0%} confidence. *Could be at most*: what the same canaries say when every guess is right; a claim or a bound above it "
     "cannot be contradicted by them. *If Gaussian*: the f-DP bound, for mechanisms with a Gaussian trade-off curve alone."
 )
@@ -21,8 +21,7 @@ def audit_table(results: Sequence[Mapping[str, Any]]) -> str:
     audits = [(str(row["name"]), AuditRecord.model_validate(row["audit"])) for row in results if row.get("audit") is not None]
     if not audits:
         return ""
-    record = audits[0][1]
-    reading = READING.format(delta=record.delta, confidence=record.design.confidence)
+    reading = READING.format(confidence=audits[0][1].design.confidence)
     head = (f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}")
     return "\n".join([*head, *(_row(name, audit) for name, audit in audits), "", reading]) + "\n"
 
@@ -30,7 +29,7 @@ def audit_table(results: Sequence[Mapping[str, Any]]) -> str:
 def _row(name: str, audit: AuditRecord) -> str:
     cells = (
         markdown(name),
-        *(_number(value) for value in (audit.claim, audit.bound)),
+        *(_number(value) for value in (audit.claim, audit.bound, audit.delta)),
         *(_number(value) for value in (audit.epsilon, audit.ceiling, audit.f_dp_epsilon, audit.f_dp_ceiling)),
         f"{audit.num_correct} of {audit.design.guesses}",
         f"{audit.design.num_canaries} ({audit.design.kind})",

@@ -65,7 +65,7 @@ NO_SHAPES = (
 )
 MISSING = (
     "None of these {count:,} rows has {categories}, which the declaration names: what few records have is the first to be lost in noise. "
-    "That a category is missing here says nothing of the records."
+    "Records may have what is missing here."
 )
 NOT_COMPARED = "Not compared yet with public images of {public}, from which the model began: samples may look like these alone."
 
