@@ -26,6 +26,7 @@ from workbench.serialization import dumps
 from workbench.ui.bound_words import right_guesses, sentences
 from workbench.ui.formats import number
 from workbench.ui.looks import look_of
+from workbench.ui.spent import reserved_epsilon
 from workbench.ui.theme import GREY
 
 OpenPage = Callable[..., AppTest]
@@ -134,3 +135,22 @@ def test_it_says_where_a_run_that_ended_early_leaves_room(ended_early: bool) -> 
     assert float({metric.label: metric.value for metric in app.metric}["After it"]) > 3.0
     assert [f"twice its delta, {number(2 * PLAN.delta)}" in info.value for info in app.info] == [True] * ended_early
     assert (ledger.warning_before("digits", PLAN.stages, PLAN.delta) is None) is ended_early
+
+
+def test_what_is_spent_is_that_of_the_ledger_as_it_is_now_and_open_runs_count_whole() -> None:
+    ledger, training = Ledger(here().ledger), Stage("train", PoissonSampledDpEvent(0.05, GaussianDpEvent(1.0)), "per_step", 200)
+
+    def spent() -> float:
+        return reserved_epsilon(ledger.entries("digits"), PLAN.delta)
+
+    assert spent() == 0.0
+    ledger.open_run("first", "data", "digits", "dpdm", [training], PLAN.delta)
+    ledger.charge("first", "train", 1)
+    whole = spent()
+    assert whole == pytest.approx(proved_bound([training], PLAN.delta).epsilon, rel=0.01), "as it may still take every step"
+    ledger.close_run("first")
+    one = spent()
+    assert 0 < one < whole, "it took one"
+    ledger.open_run("second", "data", "digits", "dpdm", [training], PLAN.delta)
+    assert spent() > whole
+    assert reserved_epsilon(ledger.entries("digits"), PLAN.delta / 10) > spent()
