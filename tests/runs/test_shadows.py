@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pages.reading import opened
 from streamlit.testing.v1 import AppTest
 from support.homes import here
 from support.launchers import Here
@@ -72,7 +73,7 @@ def test_lira_trains_shadows_on_as_many_records_and_goes_on_where_it_stopped(
 
         show_attacks(run_id, "runs_")
 
-    shown = AppTest.from_function(page, args=(run.id,), default_timeout=30).run()
+    shown = opened(AppTest.from_function(page, args=(run.id,), default_timeout=30).run())
     assert not shown.exception
     assert len(shown.dataframe[0].value) == 4
     assert "Private" in shown.caption[0].value
