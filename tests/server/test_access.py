@@ -14,6 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.pages import PAGES
 from workbench.server import start
 from workbench.server.access import LOCAL_NAMES, Access
+from workbench.server.guard import foreign, host_name
 
 HEADER, NAME, ANA = "X-Forwarded-User", "workbench.example", "ana@hospital.example"
 PROXIED = Access(names=(NAME,), header=HEADER, holders=(ANA,))
@@ -37,6 +38,7 @@ def test_what_is_safe_or_said_to_be_insecure_starts(access: Access) -> None:
     [
         (Access(host="192.0.2.1"), "Expected a way to know who looks"),
         (Access(host="::"), "Expected a way to know who looks"),
+        (Access(host="0.0.0.0", names=(NAME,)), "Expected a way to know who looks"),
         (Access(host="0.0.0.0", insecure=True), "Expected the name by which browsers open the pages"),
         (Access(insecure=True), "--insecure with --host alone"),
         (replace(PROXIED, host="192.0.2.1", insecure=True), "--insecure with --host alone"),
@@ -57,10 +59,33 @@ def test_other_machines_need_a_token_where_nobody_says_who_looks() -> None:
         start.serve(1, with_token=False, who=Access(host="192.0.2.1", insecure=True))
 
 
+def test_an_insecure_server_still_asks_for_its_token(serve: Serve) -> None:
+    with serve("--host", "0.0.0.0", "--name", "127.0.0.1", "--insecure") as opened:
+        assert len(opened.token) > 40
+        assert ask(opened.base, "/")[0] == 403
+        assert ask(opened.base, f"/?token={opened.token}")[0] == 303
+
+
 def test_it_answers_to_the_names_that_it_was_given() -> None:
     assert Access().hosts == LOCAL_NAMES
     assert Access(host="192.0.2.1", insecure=True).hosts == ("192.0.2.1",)
     assert PROXIED.hosts == (NAME,)
+
+
+@pytest.mark.parametrize("header", ["127.0.0.1", "127.0.0.1:8501", "[::1]:8501", "LocalHost"])
+def test_a_host_header_names_its_host(header: str) -> None:
+    assert host_name(header) in (*LOCAL_NAMES, "::1")
+
+
+@pytest.mark.parametrize("header", ["eve@127.0.0.1", "127.0.0.1/eve", "127.0.0.1?eve", "127.0.0.1:99999", "127.0.0.1:port", "[::1"])
+def test_a_host_header_that_says_more_names_none(header: str) -> None:
+    assert host_name(header) == ""
+
+
+def test_a_request_to_two_hosts_is_foreign() -> None:
+    headers = [(b"host", name) for name in (b"localhost", b"eve.example")]
+    assert foreign(HTTPConnection({"type": "http", "headers": headers[:1]}), LOCAL_NAMES) is None
+    assert foreign(HTTPConnection({"type": "http", "headers": headers}), LOCAL_NAMES)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +108,7 @@ def test_only_the_proxy_says_who_looks(connection: HTTPConnection, is_known: boo
 def test_only_data_holders_are_shown_records() -> None:
     assert [PROXIED.shows_private(user) for user in (ANA, f" {ANA} ", "eve", "", None)] == [True, True, False, False, False]
     assert Access().shows_private(None)
+    assert not Access(header=HEADER).shows_private(ANA), "nobody is a data holder"
 
 
 def test_a_server_behind_a_proxy_answers_to_that_proxy_alone(serve: Serve) -> None:

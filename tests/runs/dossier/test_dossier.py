@@ -26,16 +26,19 @@ from workbench.plan import Plan
 from workbench.privacy import accountant_values, group_bound, proved_bound
 from workbench.privacy.accounting.bounds import replace_one_bound
 from workbench.privacy.accounting.gaussian import gdp_delta
+from workbench.privacy.accounting.planned_stage import PlannedStage
 from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.attacks.tradeoff import dp_tradeoff, event_tradeoff
 from workbench.privacy.spending.ledger import Ledger
+from workbench.privacy.spending.totals import bound_of, zero_out_total
 from workbench.records import ImageKind, Records
 from workbench.records.images import png_data_uri
 from workbench.runs.copies import copies_run
 from workbench.runs.dossier import QUESTIONS, check_dossier, dossier_of, kept_statements, registry_entry, render, state
+from workbench.runs.dossier.checking import wrong_ceiling, wrong_ledger, wrong_marks
 from workbench.runs.dossier.html import BEGIN, END, read_dossier
 from workbench.runs.dossier.sections import PARTS
-from workbench.runs.dossier.values import Dossier
+from workbench.runs.dossier.values import Dossier, LedgerRow, Measure, Room
 from workbench.runs.finished import evaluate_run, neighbours_run
 from workbench.runs.folder import RunFolder
 from workbench.runs.games import GameRequest, game_run
@@ -202,17 +205,19 @@ def fewer_steps(dossier: Dossier) -> Dossier:
     return dossier.model_copy(update={"ledger": (row.model_copy(update={"spent": spent}),)})
 
 
+def another_hash(dossier: Dossier) -> Dossier:
+    return dossier.model_copy(update={"files": {name: digest[::-1] for name, digest in dossier.files.items()}})
+
+
 def smaller_row(dossier: Dossier) -> Dossier:
     [row] = dossier.ledger
     return dossier.model_copy(update={"ledger": (row.model_copy(update={"alone": row.alone.model_copy(update={"epsilon": 0.1})}),)})
 
 
-def private_measure(dossier: Dossier) -> Dossier:
-    from workbench.runs.dossier.values import Measure
-
+def with_measure(**values: Any) -> Callable[[Dossier], Dossier]:
     fields = {"name": "accuracy", "title": "Accuracy", "unit": "", "better": "higher", "num_samples": 10, "releasable": False}
-    none = dict.fromkeys(("low", "high", "ceiling", "epsilon_zero"))
-    return dossier.model_copy(update={"measures": (Measure(**fields, **none, value=0.9),)})
+    none = dict.fromkeys(("value", "low", "high", "ceiling", "epsilon_zero"))
+    return with_(measures=(Measure(**{**fields, **none, **values}),))
 
 
 FORGERIES: dict[str, tuple[str, Callable[[Dossier], Dossier]]] = {
@@ -228,9 +233,13 @@ FORGERIES: dict[str, tuple[str, Callable[[Dossier], Dossier]]] = {
     "a run left out": ("dossier's ledger", with_(ledger=())),
     "fewer steps": ("dossier's ledger", fewer_steps),
     "a run's epsilon": ("dossier's ledger", smaller_row),
-    "a hash": ("dossier's files", with_(files={"card.json": "0" * 64})),
+    "a file left out": ("dossier's files", with_(files={"card.json": "0" * 64})),
+    "a hash": ("dossier's files", another_hash),
     "a ceiling without audit": ("dossier's audit", with_(audit_ceiling=3.0)),
-    "a private measure": ("dossier's marks", private_measure),
+    "a private measure": ("dossier's marks", with_measure(value=0.9)),
+    "one end of a private interval": ("dossier's marks", with_measure(high=0.9)),
+    "what real records come to": ("dossier's marks", with_measure(value=0.8, ceiling=0.9, releasable=True)),
+    "a private part": ("dossier's marks", with_(room=Room(verdicts={}, reviewers=(), findings=(), features="pixels", gallery=()))),
     "an unknown question": ("dossier's answers", with_(answers={"invented": "yes"})),
 }
 
@@ -243,6 +252,62 @@ def test_forged_fields_are_found(dossier_and_export: tuple[Path, Path]) -> None:
     for name, (check, change) in FORGERIES.items():
         dossier.write_text(render(change(original)))
         assert check in complaints(dossier, export), name
+
+
+def row_of(run: str, *spent: PlannedStage) -> LedgerRow:
+    """A run of a ledger that spent these stages and tells what they come to."""
+    alone = bound_of([stage.stage for stage in spent], 1e-5)
+    return LedgerRow(
+        run=run, method="dp-merf", purpose="training", opened="2026-01-01", closed="2026-01-02", public="", spent=spent, alone=alone
+    )
+
+
+def test_a_list_of_runs_that_was_changed_is_found_whatever_it_comes_to(dossier_and_export: tuple[Path, Path]) -> None:
+    """Changes that leave the total of all runs as it was: nothing else tells of them."""
+    original = read_dossier(dossier_and_export[0].read_text())
+    [stage] = original.card.spent
+    own, free, other = (original.card.run, stage), ("cancelled",), ("another", stage.model_copy(update={"sampling": "otherwise"}))
+    delta = original.card.ledger.total.delta
+
+    def complaint(*rows: tuple[Any, ...], runs: int | None = None) -> str:
+        listed = tuple(row_of(*row) for row in rows)
+        total = zero_out_total([(f"run {row.run}", [one.stage for one in row.spent]) for row in listed], delta)
+        place = original.card.ledger.model_copy(update={"position": 1, "runs": runs or len(rows), "total": total})
+        return wrong_ledger(original.model_copy(update={"ledger": listed, "card": original.card.model_copy(update={"ledger": place})}))
+
+    assert complaint(own, free, other) == ""
+    assert "2 runs are listed, and the card says 3" in complaint(own, other, runs=3)
+    assert "4 runs are listed, and the card says 3" in complaint(own, free, free, other, runs=3)
+    assert "Run 1 of the list is cancelled" in complaint(free, own, other)
+    drawn = (f"{original.card.run}-samples-default", stage)
+    assert complaint(own[:1], drawn) == "", "what drawing samples spent stands in rows of its own"
+    place = original.card.ledger
+    less = place.model_copy(update={"total": place.total.model_copy(update={"epsilon": place.total.epsilon / 2})})
+    assert "The total of the list" in wrong_ledger(card_with(ledger=less)(original))
+    [row] = original.ledger
+    for days in ({"opened": "today"}, {"closed": "2000-01-01"}, {"closed": "by and by"}):
+        assert "told with other than days" in wrong_ledger(with_(ledger=(row.model_copy(update=days),))(original)), days
+    doubled = stage.model_copy(update={"steps": stage.steps * 2})
+    assert "What this run spent by the list is not what the card says" in complaint((own[0], doubled), other)
+
+
+def test_cautions_of_samples_that_must_stay_stay_too(dossier_and_export: tuple[Path, Path]) -> None:
+    said = with_(cautions=("These samples look like the public prior.",))(read_dossier(dossier_and_export[0].read_text()))
+    assert wrong_marks(said) == ""
+    assert "must not be released" in wrong_marks(card_with(releasable=False)(said))
+
+
+def test_an_audit_and_its_ceiling_are_told_together_and_the_ceiling_is_no_smaller(dossier_and_export: tuple[Path, Path]) -> None:
+    original = read_dossier(dossier_and_export[0].read_text())
+    measured = PrivacyValue(epsilon=1.0, delta=1e-5, status="measured")
+
+    def complaint(audit: PrivacyValue | None, ceiling: float | None) -> str:
+        return wrong_ceiling(card_with(audit=audit)(with_(audit_ceiling=ceiling)(original)))
+
+    assert [complaint(None, None), complaint(measured, 1.0), complaint(measured, 2.0)] == ["", "", ""]
+    assert "together, or neither" in complaint(measured, None)
+    assert "together, or neither" in complaint(None, 2.0)
+    assert "below what it measured" in complaint(measured, 0.9)
 
 
 def test_of_two_files_that_differ_neither_is_blamed(dossier_and_export: tuple[Path, Path]) -> None:
