@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save
 from support import quick
 from support.homes import here
 from support.mutated_archives import mutated
@@ -28,9 +29,21 @@ from workbench.privacy import group_bound
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.folder import RunFolder
 from workbench.runs.release import export_run, verify
-from workbench.runs.release.archive import CARD, CARD_TEXT, MANIFEST, PLAN, WEIGHTS, digest, read_archive, write_archive
+from workbench.runs.release.archive import (
+    CARD,
+    CARD_TEXT,
+    MANIFEST,
+    PLAN,
+    WEIGHTS,
+    digest,
+    packed_arrays,
+    read_archive,
+    unpacked_arrays,
+    write_archive,
+)
 from workbench.runs.release.card import GROUPS, PrivacyCard
 from workbench.runs.release.export import ANYTHING_ELSE, LEFT_OUT, STAYS, card_of, left_out_here, restated_plan, without_places
+from workbench.runs.release.verify import wrong_plan, wrong_request
 from workbench.runs.release.weights import MODULES, TENSORS, misfit, packed_part, unpacked_tensors
 from workbench.runs.run import Run
 from workbench.runs.sample_files import read_records
@@ -227,8 +240,56 @@ def other_words(members: Members) -> None:
     members[CARD_TEXT] = members[CARD_TEXT].replace(b"proved upper bound", b"bound for everybody")
 
 
+def with_weights(change: Callable[[dict[str, torch.Tensor]], None]) -> Change:
+    """Other weights under the same header: as those of this run and plan."""
+
+    def changed(members: Members) -> None:
+        tensors, about = unpacked_tensors(members[WEIGHTS])
+        change(tensors)
+        members[WEIGHTS] = save(tensors, metadata=about)
+
+    return changed
+
+
+def one_more_tensor(tensors: dict[str, torch.Tensor]) -> None:
+    tensors[f"{MODULES}/records/weight"] = torch.zeros(2)
+
+
+def another_shape(tensors: dict[str, torch.Tensor]) -> None:
+    name = max((name for name in tensors if name.startswith(MODULES)), key=lambda name: tensors[name].ndim)
+    tensors[name] = tensors[name].flatten()
+
+
+def with_samples(**arrays: np.ndarray) -> Change:
+    """Samples of other arrays beside the same notes."""
+
+    def changed(members: Members) -> None:
+        members["samples/default.npz"] = packed_arrays(unpacked_arrays(members["samples/default.npz"]) | arrays)
+
+    return changed
+
+
+def samples_under_another_name(members: Members) -> None:
+    members["samples/other.npz"] = members.pop("samples/default.npz")
+
+
 def without_samples(members: Members) -> None:
     del members["samples/default.npz"]
+
+
+def test_a_plan_without_a_warning_that_belongs_to_it_is_found() -> None:
+    plan = restated_plan(make_plan("dp-merf", load("digits").facts, epsilon=8.0, delta=0.01))
+    assert "at random would satisfy it" in plan.warnings[0]
+    assert wrong_plan(plan) == ""
+    assert "lacks a warning" in wrong_plan(plan.model_copy(update={"warnings": ("All is well.",)}))
+
+
+def test_a_plan_whose_epsilon_is_no_number_meets_nothing() -> None:
+    plan = restated_plan(make_plan("dp-merf", load("digits").facts, epsilon=8.0))
+    assert wrong_request(plan) == ""
+    for epsilon in (8.1, np.nan):
+        value = plan.bound.model_copy(update={"epsilon": epsilon})
+        assert "An epsilon of 8 was asked for" in wrong_request(plan.model_copy(update={"bound": value}))
 
 
 def test_a_changed_file_is_found_by_its_hash(exported: Path) -> None:
@@ -248,6 +309,12 @@ def test_a_changed_file_is_found_by_its_hash(exported: Path) -> None:
         (with_card(releasable=True, seeded=True), {"card"}),
         (with_card(unit="One person."), {"card"}),
         (other_words, {"card"}),
+        (with_weights(one_more_tensor), {"weights"}),
+        (with_weights(another_shape), {"weights"}),
+        (with_samples(records=np.zeros((30, 1, 8, 8), np.uint8)), {"samples/default.npz"}),
+        (with_samples(images=np.zeros((30, 9, 9, 1), np.uint8)), {"samples/default.npz"}),
+        (with_samples(labels=np.full(30, 10)), {"samples/default.npz"}),
+        (samples_under_another_name, {"samples/other.npz"}),
     ],
 )
 def test_what_was_changed_is_found_though_the_hashes_were_renewed(change: Change, expected: set[str], exported: Path) -> None:
