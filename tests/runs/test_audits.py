@@ -95,6 +95,19 @@ def plan_at_1() -> Plan:
     return experiment.make_plan("dp-merf", load("digits").facts, epsilon=1.0, settings=QUICK["dp-merf"])
 
 
+def test_an_audit_may_leave_where_its_bound_covers_all_that_it_is_made_of(plan_at_1: Plan) -> None:
+    design = AuditDesign(num_canaries=10, kind="patterns", seed=0)
+    audit = AuditRecord(
+        run="abcdefgh", method=plan_at_1.method, dataset="digits", design=design, score="loss", num_correct=5, epsilon=0.0, ceiling=3.0,
+        f_dp_epsilon=0.0, f_dp_ceiling=3.0, delta=1e-5, bound=1.0, claim=1.0, seeded=False, created=0.0,
+    )  # fmt: skip
+    assert audit.may_leave
+    of_records = design.model_copy(update={"kind": "labels"})
+    for change in ({"design": of_records}, {"seeded": True}, {"bound": math.inf}):
+        assert not audit.model_copy(update=change).may_leave, change
+    assert not AuditRecord.model_validate(audit.model_dump(exclude={"seeded"})).may_leave, "one that does not say stays"
+
+
 def test_a_lower_bound_above_the_upper_one_is_an_alarm_wherever_it_shows(
     plan_at_1: Plan,
     train_here: Make,

@@ -6,6 +6,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,10 @@ from workbench.files import make_private_folder
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy import group_bound
+from workbench.privacy.accounting.values import PrivacyValue
 from workbench.privacy.spending.ledger import Ledger
 from workbench.runs.folder import RunFolder
-from workbench.runs.release import export_run, verify
+from workbench.runs.release import export, export_run, verify
 from workbench.runs.release.archive import (
     CARD,
     CARD_TEXT,
@@ -270,11 +272,26 @@ def with_samples(**arrays: np.ndarray) -> Change:
 
 
 def samples_under_another_name(members: Members) -> None:
-    members["samples/other.npz"] = members.pop("samples/default.npz")
+    members["samples/01234567.npz"] = members.pop("samples/default.npz")
 
 
 def without_samples(members: Members) -> None:
     del members["samples/default.npz"]
+
+
+@pytest.mark.parametrize("place", ["./cars.npz", "../data/cars.npz", "/data/cars.npz", "~/cars.npz"])
+def test_a_place_is_told_by_its_last_name_however_it_is_spelt(place: str) -> None:
+    told = without_places({"selection": {"dataset": place, "rounds": 3}, "candidates": [place, "glyphs"]})
+    assert told == {"selection": {"dataset": "cars.npz (gone)", "rounds": 3}, "candidates": ["cars.npz (gone)", "glyphs"]}
+
+
+@pytest.mark.parametrize("may_leave", [True, False])
+def test_a_card_tells_an_audit_that_may_leave_alone(may_leave: bool, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose canaries held private records, say, stays."""
+    run = trained_run(here(), verify(exported).card.run)
+    measured = PrivacyValue(epsilon=0.5, delta=run.delta, status="measured")
+    monkeypatch.setattr(export, "audit_of", lambda *_: SimpleNamespace(value=measured, may_leave=may_leave))
+    assert card_of(here(), run, restated_plan(run.plan)).audit == (measured if may_leave else None)
 
 
 def test_a_plan_without_a_warning_that_belongs_to_it_is_found() -> None:
@@ -314,7 +331,7 @@ def test_a_changed_file_is_found_by_its_hash(exported: Path) -> None:
         (with_samples(records=np.zeros((30, 1, 8, 8), np.uint8)), {"samples/default.npz"}),
         (with_samples(images=np.zeros((30, 9, 9, 1), np.uint8)), {"samples/default.npz"}),
         (with_samples(labels=np.full(30, 10)), {"samples/default.npz"}),
-        (samples_under_another_name, {"samples/other.npz"}),
+        (samples_under_another_name, {"samples/01234567.npz"}),
     ],
 )
 def test_what_was_changed_is_found_though_the_hashes_were_renewed(change: Change, expected: set[str], exported: Path) -> None:
