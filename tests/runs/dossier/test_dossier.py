@@ -37,6 +37,7 @@ from workbench.runs.copies import copies_run
 from workbench.runs.dossier import QUESTIONS, check_dossier, dossier_of, kept_statements, registry_entry, render, state
 from workbench.runs.dossier.checking import wrong_ceiling, wrong_ledger, wrong_marks
 from workbench.runs.dossier.html import BEGIN, END, read_dossier
+from workbench.runs.dossier.making import measure_of
 from workbench.runs.dossier.sections import PARTS
 from workbench.runs.dossier.values import Dossier, LedgerRow, Measure, Room
 from workbench.runs.finished import evaluate_run, neighbours_run
@@ -289,6 +290,22 @@ def test_a_list_of_runs_that_was_changed_is_found_whatever_it_comes_to(dossier_a
         assert "told with other than days" in wrong_ledger(with_(ledger=(row.model_copy(update=days),))(original)), days
     doubled = stage.model_copy(update={"steps": stage.steps * 2})
     assert "What this run spent by the list is not what the card says" in complaint((own[0], doubled), other)
+
+
+def test_of_a_measure_what_may_not_leave_is_left_out() -> None:
+    """Each number by its own mark: the value may leave where what real records come to may not, and epsilon 0 without either."""
+    numbers = {"value": 0.8, "interval": (0.7, 0.9), "ceiling": 0.95, "epsilon_zero": 0.5}
+    result = {"name": "accuracy_cnn", "unit": "", "better": "higher", "num_samples": 10, **numbers}
+
+    def told(in_room: bool = False, **marks: bool) -> list[float | None]:
+        one = measure_of(result | marks, in_room)
+        return [one.value, one.low, one.high, one.ceiling, one.epsilon_zero]
+
+    assert told(in_room=True) == [0.8, 0.7, 0.9, 0.95, 0.5]
+    assert told() == [None] * 5, "what has no mark stays"
+    assert told(releasable=True, epsilon_zero_releasable=True) == [0.8, 0.7, 0.9, None, 0.5]
+    assert told(epsilon_zero_releasable=True) == [None, None, None, None, 0.5]
+    assert told(ceiling_releasable=True) == [None, None, None, 0.95, None]
 
 
 def test_cautions_of_samples_that_must_stay_stay_too(dossier_and_export: tuple[Path, Path]) -> None:
