@@ -28,6 +28,16 @@ def coming(peer: str | None, *users: str) -> HTTPConnection:
     return HTTPConnection({"type": "http", "headers": headers, "client": None if peer is None else (peer, 1)})
 
 
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that was not refused ends at once: it would serve, and the test wait, for ever."""
+
+    def went_on(_: object) -> None:
+        raise AssertionError("it was not refused")
+
+    monkeypatch.setattr(start.address, "check_place", went_on)
+
+
 @pytest.mark.parametrize("access", [Access(), PROXIED, replace(PROXIED, host="0.0.0.0"), Access(host="192.0.2.1", insecure=True)])
 def test_what_is_safe_or_said_to_be_insecure_starts(access: Access) -> None:
     access.check()
@@ -49,12 +59,12 @@ def test_what_is_safe_or_said_to_be_insecure_starts(access: Access) -> None:
         (replace(PROXIED, proxies=("nowhere",)), "Expected an IP address"),
     ],
 )
-def test_what_would_open_records_to_nobody_knows_whom_is_refused_before_it_starts(access: Access, why: str) -> None:
+def test_what_would_open_records_to_nobody_knows_whom_is_refused_before_it_starts(access: Access, why: str, stopped: None) -> None:
     with pytest.raises(WorkbenchError, match=why):
         start.serve(1, who=access)
 
 
-def test_other_machines_need_a_token_where_nobody_says_who_looks() -> None:
+def test_other_machines_need_a_token_where_nobody_says_who_looks(stopped: None) -> None:
     with pytest.raises(WorkbenchError, match="Expected a token"):
         start.serve(1, with_token=False, who=Access(host="192.0.2.1", insecure=True))
 
