@@ -13,6 +13,7 @@ from browser.conftest import ROOT, TINY, app_on, let_in, search_neighbours
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from workbench.server import start
+from workbench.ui.choices import SETTINGS
 from workbench.ui.theme import TEXT
 
 PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
@@ -101,11 +102,13 @@ def test_a_gallery_card_is_one_line_of_square_pixels(page: Page, server: str, fi
 
 
 def test_a_launched_run_does_not_show_what_belongs_to_the_one_before(page: Page, home: Path, finished_run: str) -> None:
-    choices = {"method": "dp-merf", "device": "cpu", "speed.num_threads": "1"} | TINY | {"training.steps": "60000"}
+    settings = {f"{SETTINGS}{name}": value for name, value in (TINY | {"training.steps": "60000"}).items()}
+    choices = {"method": "dp-merf", "device": "cpu", "speed.num_threads": "1"} | settings
     link = "&".join(f"train_{name}={value}" for name, value in choices.items())
     with app_on(home, SLOW_DRAWING) as (address, _):
         page.goto(f"{let_in(page, address)}/train?{link}&train_run={finished_run}")
         expect(page.get_by_text("samples and weights may be released").first).to_be_visible(timeout=90_000)
+        expect(page.get_by_text("Expected memory")).to_be_visible(timeout=180_000)  # nothing that comes moves the button under a press
         expect(page.get_by_role("button", name="Launch")).to_be_enabled(timeout=90_000)
         page.evaluate(SEEN)
         page.get_by_role("button", name="Launch").click()
