@@ -30,20 +30,21 @@ PREFIX, SWEEP_PREFIX = "train_", "train_sweep_"
 
 def draw() -> None:
     """A run to watch, above all where it is asked for; choices, settings and speed; what the plan costs; launch; sweeps."""
-    # All at once: a run that was watched below is gone from there, and what tells of an arrival moves nothing that stands under it.
-    arrival, above, form, below = st.container(), st.container(), st.container(), st.empty()
+    arrival, above, form = st.container(), st.container(), st.container()
     with arrival:
         launched = launched_run(PREFIX)
+    asked_for = is_asked_for(f"{PREFIX}run", launched)
+    # Before anything that takes time: a run that was watched below is gone from there, and else stays, or the page would jump up meanwhile.
+    below = st.empty() if asked_for else st.container()
     with above:
-        asked_for = is_asked_for(f"{PREFIX}run", launched)
-        if asked_for:  # before anything that takes time: who asked for a run, or has just launched one, sees it at once
+        if asked_for:  # who asked for a run, or has just launched one, sees it at once
             watch_section(launched)
     with form:
         if asked_for:
             st.header("Plan another", anchor=False)
         plan_form()
     if not asked_for:
-        with below.container():
+        with below:
             watch_section(launched)
     sweeps_section(SWEEP_PREFIX)
     example_notice(PREFIX)
@@ -62,10 +63,13 @@ def plan_form() -> None:
         audit = audit_choices()
     with st.container():  # one place on the page, however much is said of the plan: what is open below stays open
         plan = show_plan(choices, settings, public)
-    if plan is not None:
-        show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
     place = place_choice()
-    launch_button(None if plan is None else LaunchRequest(plan, performance, seed, audit, place), PREFIX)
+    beginning, expected = st.columns([1, 4])  # side by side: what comes to be expected moves no button under a press
+    if plan is not None:
+        with expected:
+            show_expectation(plan, PerformanceSettings.model_validate(performance), PREFIX)
+    with beginning:
+        launch_button(None if plan is None else LaunchRequest(plan, performance, seed, audit, place), PREFIX)
     with st.expander("Sweep: several methods, epsilons, settings and seeds", expanded=False):
         sweep_form(choices, performance, place, SWEEP_PREFIX)
 
