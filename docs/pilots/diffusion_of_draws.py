@@ -1,13 +1,12 @@
 """What a CNN learns of a small diffusion model of coefficients, taught draws of cluster moments and then records, no noise anywhere.
 
-`python -m docs.pilots.diffusion_of_draws` prints a table: what a private refinement could reach at most if it cost nothing. The draws are
+`python -m docs.pilots.diffusion_of_draws` prints a table: what a refinement comes to that costs nothing. The draws are
 private, the refinement is not, so no line of it may be released. Nothing here looks at test records. It needs Fashion-MNIST's IDX files in
 the folder that WORKBENCH_DATA names, and half an hour of a core.
 
 Source: Karras et al. 2022, preconditioning (table 1), training noise and the deterministic sampler (algorithm 1).
 """
 
-import argparse
 import math
 from dataclasses import dataclass
 
@@ -15,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from docs.pilots.asked import Asked
 from docs.pilots.labels_on_draws import SAMPLES, accuracy, trained
 from workbench.datasets.base import to_unit_range
-from workbench.experiment import load, sample
-from workbench.privacy.accounting.gaussian import gdp_mu
+from workbench.experiment import sample
 from workbench.records import Records
 
 CNN_SEEDS = (0, 1)
@@ -121,24 +120,18 @@ def drawn(network: Denoiser, labels: Tensor) -> Tensor:
 
 def main() -> None:
     """The table, a row at a time."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dataset", default="fashion-mnist-validation")
-    parser.add_argument("--bound", type=float, default=10.0)
-    asked = parser.parse_args()
-    dataset = load(asked.dataset)
-    n, classes = dataset.facts.num_records, dataset.facts.num_classes
-    delta = 1 / (n * math.log(n))
-    mu = gdp_mu(asked.bound, delta)
+    asked = Asked.of_command_line(__doc__, bound=10.0)
+    dataset, classes = asked.dataset, asked.dataset.facts.num_classes
 
     def draws(part: float) -> tuple[np.ndarray, np.ndarray]:
-        return arrays(sample(*trained("cluster-moments", dataset, mu * math.sqrt(part), delta, 0), DRAWS))
+        return arrays(sample(*trained("cluster-moments", dataset, asked.mu * math.sqrt(part), asked.delta, asked.seed), DRAWS))
 
     def show(what: str, images: np.ndarray, labels: np.ndarray) -> None:
         images, targets = images[:SAMPLES], np.eye(classes)[labels[:SAMPLES]]
         told = [accuracy(images, targets, np.ones(len(images)), dataset.held_out, seed) for seed in CNN_SEEDS]
         print(f"| {what} | {' | '.join(f'{value:.3f}' for value in told)} |", flush=True)
 
-    print(f"{asked.dataset}, bound {asked.bound:g}, delta {delta:.3g}\n\n| what is taught | CNN of seed 0 | CNN of seed 1 |\n|---|---|---|")
+    print(f"{asked}\n\n| what is taught | CNN of seed 0 | CNN of seed 1 |\n|---|---|---|")
     show("draws with all of the budget", *draws(1.0))
     images, labels = draws(PART)
     show(f"draws with {PART:g} of it", images, labels)

@@ -5,20 +5,20 @@ Half of mu^2 is for the draws and half for the classifier, where there is one. N
 Fashion-MNIST's IDX files in the folder that WORKBENCH_DATA names, and half an hour of a core.
 """
 
-import argparse
 import math
 from collections.abc import Callable
 
 import numpy as np
 import torch
 
+from docs.pilots.asked import Asked
 from workbench.datasets import Dataset
 from workbench.datasets.base import to_unit_range
 from workbench.evaluation.learners import BATCH_SIZE, LEARNING_RATE, STEPS, Classifier, build_cnn
-from workbench.experiment import fit, load, make_plan, new_state, sample
+from workbench.experiment import fit, make_plan, new_state, sample
 from workbench.methods.private_classifier.training import chances, classifier, component_features, scattering_of
 from workbench.plan import Plan
-from workbench.privacy.accounting.gaussian import gdp_epsilon, gdp_mu
+from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import Records
 from workbench.training.state import State
 
@@ -71,15 +71,9 @@ def mixed(images: np.ndarray, targets: np.ndarray, seed: int) -> tuple[np.ndarra
 
 def main() -> None:
     """The table, a row at a time."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dataset", default="fashion-mnist-validation")
-    parser.add_argument("--bound", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    dataset = load(asked.dataset)
-    n, classes, held_out = dataset.facts.num_records, dataset.facts.num_classes, dataset.held_out
-    delta = 1 / (n * math.log(n))
-    mu = gdp_mu(asked.bound, delta)
+    asked = Asked.of_command_line(__doc__, bound=1.0)
+    dataset, delta, mu = asked.dataset, asked.delta, asked.mu
+    classes, held_out = dataset.facts.num_classes, dataset.held_out
 
     def drawn(part: float) -> tuple[np.ndarray, np.ndarray, Records]:
         plan, state = trained("cluster-moments", dataset, mu * math.sqrt(part), delta, asked.seed)
@@ -91,7 +85,7 @@ def main() -> None:
         weights = taught[2] if len(taught) == 3 else np.ones(len(taught[0]))
         print(f"| {what} | {accuracy(taught[0], taught[1], weights, held_out, asked.seed):.3f} |", flush=True)
 
-    print(f"{asked.dataset}, bound {asked.bound:g}, delta {delta:.3g}, seed {asked.seed}\n\n| what is taught | accuracy |\n|---|---|")
+    print(f"{asked}\n\n| what is taught | accuracy |\n|---|---|")
     images, own, _ = drawn(1.0)
     show("draws with all of the budget, their own labels", images, own)
     show("mixtures of two of these, by their own labels", *mixed(images, own, asked.seed))

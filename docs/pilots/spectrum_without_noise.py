@@ -7,18 +7,17 @@ files in the folder that WORKBENCH_DATA names, and some minutes of a core.
 Source: Bun, Bouchaud and Potters 2017, the rotationally invariant estimator for additive noise.
 """
 
-import argparse
 import math
 from unittest.mock import patch
 
 import numpy as np
 
+from docs.pilots.asked import Asked
 from docs.pilots.labels_on_draws import SAMPLES, accuracy, trained
 from workbench.datasets.base import to_unit_range
-from workbench.experiment import load, sample
+from workbench.experiment import sample
 from workbench.methods.cluster_moments import mixture
 from workbench.methods.cluster_moments.method import SECOND_MOMENT, ClusterMomentsConfig, multiplier
-from workbench.privacy.accounting.gaussian import gdp_mu
 from workbench.training.state import State
 
 CNN_SEEDS = (0, 1)
@@ -41,19 +40,14 @@ def believed(config: ClusterMomentsConfig, state: State) -> mixture.Directions:
 
 def main() -> None:
     """The table, and the variances of a few directions."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dataset", default="fashion-mnist-validation")
-    parser.add_argument("--bound", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    dataset = load(asked.dataset)
-    delta = 1 / (dataset.facts.num_records * math.log(dataset.facts.num_records))
+    asked = Asked.of_command_line(__doc__, bound=1.0)
+    dataset = asked.dataset
     heads = " | ".join(f"accuracy, CNN of seed {seed}" for seed in CNN_SEEDS)
-    print(f"{asked.dataset}, bound {asked.bound:g}, delta {delta:.3g}, seed {asked.seed}\n\n| variances | {heads} | of a few directions |")
+    print(f"{asked}\n\n| variances | {heads} | of a few directions |")
     print(f"|---|{'---|' * (len(CNN_SEEDS) + 1)}")
     for what, directions in {"as released": RELEASED, "believed": believed}.items():
         with patch.object(mixture, "directions", directions):
-            plan, state = trained("cluster-moments", dataset, gdp_mu(asked.bound, delta), delta, asked.seed)
+            plan, state = trained("cluster-moments", dataset, asked.mu, asked.delta, asked.seed)
             records = sample(plan, state, SAMPLES)
             config = plan.build().config
             assert isinstance(config, ClusterMomentsConfig)
