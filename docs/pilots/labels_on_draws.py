@@ -6,7 +6,8 @@ Fashion-MNIST's IDX files in the folder that WORKBENCH_DATA names, and half an h
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,9 +27,11 @@ SAMPLES = 10_000
 BETA = 0.4  # of the shares of a mixture of two draws (Zhang et al. 2018)
 
 
-def trained(method: str, dataset: Dataset, mu: float, delta: float, seed: int) -> tuple[Plan, State]:
+def trained(
+    method: str, dataset: Dataset, mu: float, delta: float, seed: int, settings: Mapping[str, Any] | None = None
+) -> tuple[Plan, State]:
     """A finished state of `method` at a Gaussian bound of `mu`."""
-    plan = make_plan(method, dataset.facts, epsilon=gdp_epsilon(mu, delta), delta=delta)
+    plan = make_plan(method, dataset.facts, epsilon=gdp_epsilon(mu, delta), delta=delta, settings=settings)
     state = new_state(plan, seed=seed)
     for _ in fit(plan, dataset, state):
         pass
