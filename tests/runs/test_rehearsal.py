@@ -85,6 +85,13 @@ def test_the_rows_of_every_step_grow_with_the_size_that_is_asked_for(method: str
     assert all(large[name] >= small[name] for name in small)
 
 
+@pytest.mark.parametrize("method", ["pate-gan", "g-pate", "datalens"])
+def test_every_teacher_of_the_defaults_has_records_of_its_own_at_the_smallest_size(method: str) -> None:
+    sized = rehearsal._at_size(experiment.make_plan(method, DIGITS, epsilon=10.0), 12, 1)  # pyright: ignore[reportPrivateUsage]
+    assert sized.facts.num_records == 40 * sized.build().config.teachers.batch_size
+    assert set(stage_times(sized, CPU)) >= {"teachers", "votes", "generator"}
+
+
 def test_the_draws_of_a_record_are_rows_of_a_step() -> None:
     plan = quick_plan("dp-promise")
     rows, config = rows_of(plan), plan.build().config

@@ -16,6 +16,7 @@ import psutil
 
 from workbench.files import make_private_folder, write_text_atomically
 from workbench.methods.fields import dotted, trainings
+from workbench.models.teachers.config import Ensemble
 from workbench.plan import Plan
 from workbench.runs.pace import Line, Pace, Steps, keep, kept_pace, pace_file, place_of, rows_of
 from workbench.serialization import dumps
@@ -124,6 +125,8 @@ def _at_size(plan: Any, rows: int, least: int) -> Any:
     method = plan.build()
     config = method.config.of_size(rows, least)
     count = next((int(training.batch_size) for training in trainings(config)), max(least, rows))
+    parted = (part.number * part.batch_size for _, part in config if isinstance(part, Ensemble))  # each teacher has records of its own
+    count = max(count, *parted, 1)
     return plan.at(type(method)(config), plan.facts.model_copy(update={"num_records": count}))
 
 
