@@ -87,9 +87,11 @@ def test_the_rows_of_every_step_grow_with_the_size_that_is_asked_for(method: str
 
 @pytest.mark.parametrize("method", ["pate-gan", "g-pate", "datalens"])
 def test_every_teacher_of_the_defaults_has_records_of_its_own_at_the_smallest_size(method: str) -> None:
-    sized = rehearsal._at_size(experiment.make_plan(method, DIGITS, epsilon=10.0), 12, 1)  # pyright: ignore[reportPrivateUsage]
+    plan = experiment.make_plan(method, DIGITS, epsilon=10.0)
+    sized = rehearsal._at_size(plan, 12, 1)  # pyright: ignore[reportPrivateUsage]
     assert sized.facts.num_records == 40 * sized.build().config.teachers.batch_size
     assert set(stage_times(sized, CPU)) >= {"teachers", "votes", "generator"}
+    assert rows_of(plan)["votes"] == plan.build().config.training.batch_size, "votes are about images that were generated"  # type: ignore[attr-defined]
 
 
 def test_the_draws_of_a_record_are_rows_of_a_step() -> None:

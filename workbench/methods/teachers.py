@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Generic, Self, TypeVar
 
 from dp_accounting import dp_event
@@ -66,7 +67,8 @@ class TeachersMethod(CountedLabels[ConfigT], Generic[ConfigT]):
         """The counts of labels if asked for, the teachers' rounds that release nothing, their votes, and the generator (free)."""
         rounds = self.config.training
         quiet = self.config.teachers.stage(rounds.steps, facts)
-        return [*self.config.labels.stages(facts), quiet, self.votes(), rounds.free_stage(GENERATOR)]
+        votes = replace(self.votes(), rows=float(rounds.batch_size))  # of generated images, whatever the number of records
+        return [*self.config.labels.stages(facts), quiet, votes, rounds.free_stage(GENERATOR)]
 
 
 def votes_rdp(noises: Sequence[float], count: int, delta: float, source: str) -> PrivacyValue:
