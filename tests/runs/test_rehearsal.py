@@ -86,11 +86,11 @@ def test_the_rows_of_every_step_grow_with_the_size_that_is_asked_for(method: str
 
 
 @pytest.mark.parametrize("method", ["pate-gan", "g-pate", "datalens"])
-def test_every_teacher_of_the_defaults_has_records_of_its_own_at_the_smallest_size(method: str) -> None:
+def test_every_teacher_of_the_defaults_has_records_of_its_own_at_small_sizes(method: str) -> None:
     plan = experiment.make_plan(method, DIGITS, epsilon=10.0)
-    sized = rehearsal._at_size(plan, 12, 1)  # pyright: ignore[reportPrivateUsage]
-    assert sized.facts.num_records == 40 * sized.build().config.teachers.batch_size
-    assert set(stage_times(sized, CPU)) >= {"teachers", "votes", "generator"}
+    smallest, small = (rehearsal._at_size(plan, rows, least) for least, rows in enumerate((12, 48), 1))  # pyright: ignore[reportPrivateUsage]
+    assert (smallest.facts.num_records, small.facts.num_records) == (40, 80), "as many of each as its batch has"
+    assert set(stage_times(smallest, CPU)) >= {"teachers", "votes", "generator"}
     assert rows_of(plan)["votes"] == plan.build().config.training.batch_size, "votes are about images that were generated"  # type: ignore[attr-defined]
 
 
