@@ -286,8 +286,16 @@ def test_a_list_of_runs_that_was_changed_is_found_whatever_it_comes_to(dossier_a
     less = place.model_copy(update={"total": place.total.model_copy(update={"epsilon": place.total.epsilon / 2})})
     assert "The total of the list" in wrong_ledger(card_with(ledger=less)(original))
     [row] = original.ledger
-    for days in ({"opened": "today"}, {"closed": "2000-01-01"}, {"closed": "by and by"}):
+    for days in (
+        {"opened": "today"},
+        {"opened": "2026-13-45"},
+        {"opened": "2026-01-01T10:00"},
+        {"closed": "by and by"},
+        {"closed": "9999-99-99"},
+    ):
         assert "told with other than days" in wrong_ledger(with_(ledger=(row.model_copy(update=days),))(original)), days
+    before = row.model_copy(update={"opened": "2026-01-02", "closed": "2026-01-01"})
+    assert "before it was opened" in wrong_ledger(with_(ledger=(before,))(original))
     doubled = stage.model_copy(update={"steps": stage.steps * 2})
     assert "What this run spent by the list is not what the card says" in complaint((own[0], doubled), other)
 

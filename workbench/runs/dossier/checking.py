@@ -15,7 +15,7 @@ from workbench.runs.dossier.questions import checked_answer
 from workbench.runs.dossier.values import Dossier, LedgerRow, Measure
 from workbench.runs.release.archive import MANIFEST, PLAN, read_archive
 from workbench.runs.release.card import PrivacyCard
-from workbench.runs.release.statements import alike, difference_words, is_below
+from workbench.runs.release.statements import alike, day_of, difference_words, is_below
 from workbench.runs.release.verify import complaint_of, read_json, read_model
 
 NOT_CHECKED = "measures, cautions, verdicts, findings and answers are taken on the word of whoever made the dossier"
@@ -110,8 +110,12 @@ def _may_be_told(one: Measure) -> bool:
 
 
 def _wrong_row(row: LedgerRow) -> str:
-    if len(row.opened) != len("2000-01-01") or (row.closed is not None and not row.opened <= row.closed <= "9999-12-31"):
-        return f"Run {row.run} is told with other than days, or closed before it was opened."
+    try:
+        opened, closed = day_of(row.opened), day_of(row.opened if row.closed is None else row.closed)
+    except ValueError:
+        return f"Run {row.run} is told with other than days: {row.opened[:50]!r} and {(row.closed or '')[:50]!r}."
+    if closed < opened:
+        return f"Run {row.run} was closed on {row.closed}, before it was opened on {row.opened}."
     return difference_words(f"epsilon of run {row.run} alone", row.alone, bound_of([stage.stage for stage in row.spent], row.alone.delta))
 
 

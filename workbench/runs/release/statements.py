@@ -73,14 +73,14 @@ def _wrong_position(place: LedgerPlace, plan: Plan) -> str:
     if not 1 <= place.position <= place.runs:
         return f"The place in the ledger is number {place.position} of {place.runs}."
     try:
-        opened, closed = (_day(place.opened), _day(place.closed or place.opened))
+        opened, closed = (day_of(place.opened), day_of(place.opened if place.closed is None else place.closed))
     except ValueError:
         return f"Expected days in the place in the ledger, got {place.opened!r} and {place.closed!r}."
     return f"The ledger's account was closed on {place.closed}, before it was opened on {place.opened}." if closed < opened else ""
 
 
-def _day(text: str) -> date:
-    """A day alone: times between the two would tell how long the batches took."""
+def day_of(text: str) -> date:
+    """The day of a text such as 2026-05-31, and a ValueError for any other: a time of day would tell how long the batches took."""
     if not DAY.fullmatch(text):
         raise ValueError(f"expected a day, got {text!r}")
     return date.fromisoformat(text)
