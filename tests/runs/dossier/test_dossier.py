@@ -292,6 +292,7 @@ def test_a_list_of_runs_that_was_changed_is_found_whatever_it_comes_to(dossier_a
         {"opened": "2026-01-01T10:00"},
         {"closed": "by and by"},
         {"closed": "9999-99-99"},
+        {"closed": ""},
     ):
         assert "told with other than days" in wrong_ledger(with_(ledger=(row.model_copy(update=days),))(original)), days
     before = row.model_copy(update={"opened": "2026-01-02", "closed": "2026-01-01"})
