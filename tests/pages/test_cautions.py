@@ -15,12 +15,12 @@ from workbench.runs.samples import sample_set
 from workbench.runs.samples.cautions import EQUAL_SHARES
 
 OpenPage = Callable[..., AppTest]
-NUM_SAMPLES = 100
+NUM_SAMPLES = 300  # of 100 the cosine of covariances is below .9 once in a thousand trainings, though they are the prior's
 
 
 @pytest.mark.usefixtures("home_with_runs")
 def test_samples_that_look_like_the_prior_are_not_shown_without_a_word(open_page: OpenPage) -> None:
-    run = train_in_process("prior-moments", load("digits"), 0.5, records=500)
+    run = train_in_process("prior-moments", load("digits"), 0.1, records=500)
     assert "Not compared yet with public images of glyphs" in text_of(open_page("train", train_run=run.id)), "beside the preview"
     samples = sample_set(here(), run.id)
     samples.records(NUM_SAMPLES)
