@@ -484,7 +484,7 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
     "a record in the sums of its cluster twice": (
         cases.Case("cluster-moments"),
         CLUSTERS,
-        [(cluster_moments.release_clusters, "(labels, nearest(turned, labels, centres)), added *", "(labels, 0), 2 * added *")],
+        [(cluster_moments.release_clusters, "(labels, cluster), added *", "(labels, cluster), 2 * added *")],
         "null record",
     ),
     "sums by cluster with half of their noise": (
@@ -498,6 +498,30 @@ IN_CASES: dict[str, tuple[cases.Case, str, list[Change], str]] = {  # what is wr
         "all",
         [(cluster_moments.release_clusters, "release(CLUSTERS, step,", "release(CLUSTERS, 1,")],
         "freshness",
+    ),
+    "covariances of groups with half of their noise": (
+        cases.Case("cluster-moments", {"groups": 2, "reach": 0.05, "group_directions": 1}),
+        SPREADS,
+        [(cluster_moments.release_spreads, "widened_deviation(noise, noise,", "widened_deviation(0.5 * noise, noise,")],
+        "replaced record",
+    ),
+    "a record in its group's covariance twice": (
+        cases.Case("cluster-moments", {"groups": 2, "reach": 0.05, "group_directions": 1}),
+        SPREADS,
+        [(cluster_moments.products_by_group, "= of_products * triangle(total)", "= 2 * triangle(total)")],
+        "replaced record",
+    ),
+    "groups' covariances without noise": (
+        cases.Case("cluster-moments", {"groups": 2}),
+        SPREADS,
+        [
+            (
+                cluster_moments.release_spreads,
+                "state.randomness.release(SPREADS, step, grid.rounded(sums), grid)",
+                "grid.values(grid.rounded(sums))",
+            )
+        ],
+        "follows from releases",
     ),
     "a second moment with half of its noise": (
         cases.Case("cluster-moments", {"max_difference": 0.05}),

@@ -1,7 +1,7 @@
 """The three releases: sums on a public grid, noise in integers."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -127,17 +127,26 @@ def deviation_of_second_moment(config: ClassMomentsConfig, norm: float, count: i
 
 
 def second_moment(data: Records, reading: Vectors, num_records: int) -> np.ndarray:
-    """The sum of outer products (dimensions, dimensions), exact but for one product at the end.
+    """The sum of outer products (dimensions, dimensions), exact but for one product at the end."""
+    parts = ((reading.vectors(part) * part.mask[:, None], np.zeros(len(part), np.int64)) for part in chunks(data))
+    return second_moments(parts, reading.norm, num_records)[0]
 
-    Vectors are clipped and rounded towards zero to so many steps that sums of squares fit float64's mantissa: then sums of products
-    of whole numbers are exact in any order, and what one record adds does not depend on the others.
+
+def second_moments(parts: Iterable[tuple[np.ndarray, np.ndarray]], norm: float, num_records: int) -> dict[int, np.ndarray]:
+    """Sums (D, D) of outer products of vectors (N, D) by the group (N,) that stands beside each; groups of no vector are left out.
+
+    They are exact but for one product at the end. Vectors are clipped to `norm` and rounded towards zero to so many steps that sums of
+    squares fit float64's mantissa: then sums of products of whole numbers are exact in any order, and what one record adds does not
+    depend on the others.
     """
-    pixels = Grid(math.ldexp(reading.norm, NOISE_BITS - pixel_bits(num_records)), reading.norm, num_records)  # a step is norm / 2^bits
-    total = 0.0
-    for part in chunks(data):
-        steps = (pixels.truncated(reading.vectors(part)) * part.mask[:, None]).astype(np.float64)
-        total = total + steps.T @ steps
-    return np.asarray(total) * pixels.spacing**2
+    pixels = Grid(math.ldexp(norm, NOISE_BITS - pixel_bits(num_records)), norm, num_records)  # a step is norm / 2^bits
+    totals: dict[int, np.ndarray] = {}
+    for vectors, groups in parts:
+        steps = pixels.truncated(vectors).astype(np.float64)
+        for group in np.unique(groups).tolist():
+            own = steps[groups == group]
+            totals[group] = totals.get(group, 0.0) + own.T @ own
+    return {group: total * pixels.spacing**2 for group, total in totals.items()}
 
 
 def triangle(matrix: np.ndarray) -> np.ndarray:

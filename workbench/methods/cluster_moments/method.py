@@ -26,14 +26,18 @@ from workbench.training.switches import Switches
 class ClusterMomentsConfig(MethodConfig):
     """Hyper-parameters of cluster moments; pixels are in [0, 1], and a norm is over that of a white image."""
 
-    switches: ClassVar[Switches] = {"rounds": (1, 2), "share_of_counts": (0.2, 0.9)}  # from .5 on two images move less than two ones
+    switches: ClassVar[Switches] = {
+        "rounds": (1, 2),
+        "share_of_counts": (0.2, 0.9),  # from .5 on two images move less than two ones
+        "groups": (0, 2),
+    }
 
     noise_multiplier: float | None = Field(
         default=None, ge=1e-3, le=1e6, description="Noise of all releases together, over the norm of one record; empty calibrates it."
     )
     share_of_sums: float = Field(default=0.1, ge=1e-4, le=0.9999, description="Part of the squared budget that the sums by class have.")
     share_of_second_moment: float = Field(
-        default=0.3, ge=1e-4, le=0.9999, description="Part of the second moment, whose directions the clusters lie in."
+        default=0.25, ge=1e-4, le=0.9999, description="Part of the second moment, whose directions the clusters lie in."
     )
     share_of_spreads: float = Field(
         default=0.1, ge=1e-4, le=0.9999, description="Part of each class's spread about its clusters; the sums by cluster have the rest."
@@ -46,7 +50,21 @@ class ClusterMomentsConfig(MethodConfig):
     )
     directions: int = Field(default=100, ge=1, le=1_200, description="Principal directions of these that images are drawn in, at most.")
     clusters: int = Field(default=60, ge=1, le=10_000, description="Clusters of each class; those of too few records are left out.")
-    rounds: int = Field(default=1, ge=1, le=100, description="How often the sums by cluster are released, each time about the last means.")
+    rounds: int = Field(
+        default=3,
+        ge=1,
+        le=100,
+        description="How often the sums by cluster are released, each time about centres that follow from the last ones.",
+    )
+    groups: int = Field(
+        default=0,
+        ge=0,
+        le=1_000,
+        description="Groups of each class's clusters with a covariance of their own about them each; 0 has a class's variances alone.",
+    )
+    group_directions: int = Field(
+        default=60, ge=1, le=1_200, description="The widest directions, that a group's covariance is in; in others all records' is taken."
+    )
     max_norm: float = Field(default=0.46, ge=1e-3, le=1, description="Norm that an image is clipped to for the sums by class.")
     max_difference: float = Field(
         default=0.24, ge=1e-3, le=1, description="Norm that its difference from its class's noisy mean is clipped to."
@@ -87,17 +105,24 @@ class ClusterMomentsConfig(MethodConfig):
         """Directions that images are drawn in: no more than there are numbers."""
         return min(self.directions, self.dimensions(facts))
 
+    def directions_of_groups(self, facts: DatasetFacts) -> int:
+        """Directions of a group's covariance: no more than images are drawn in."""
+        return min(self.group_directions, self.used_directions(facts))
 
+
+SHARES = {"share_of_sums", "share_of_second_moment", "share_of_spreads"}
 SUMS, SECOND_MOMENT, CLUSTERS, SPREADS = "class sums", "second moment", "cluster sums", "class spreads"
 REASONS = {
     SUMS: "A record adds its clipped image and a one, together of norm at most 1, to the sum of its class: making it null moves the sums "
     "by at most 1. Replaced in its class the ones cancel and two images may be opposite; in another class the two parts are orthogonal.",
     SECOND_MOMENT: "A record adds the outer product of its clipped difference from its class's noisy mean with itself, of Frobenius "
     "norm at most C^2; two of them have no negative inner product, so replacing one moves the sum by at most sqrt(2) C^2.",
-    CLUSTERS: "A record adds its clipped difference and a one, together of norm at most 1, to the sum of the cluster of its class that is "
-    "nearest to it, by means released before: making it null moves the sums by at most 1, replacing it by as much as the sums by class.",
-    SPREADS: "A record adds the squares of its clipped difference from its cluster's mean, of norm at most 1 and none negative: making it "
-    "null moves the sums by at most 1, replacing it, label and all, by at most sqrt(2).",
+    CLUSTERS: "A record adds its clipped difference from the nearest centre of its class and a one, together of norm at most 1, to the sum "
+    "of that centre; centres follow from what was released before: making it null moves the sums by at most 1, replacing it by as much as "
+    "the sums by class.",
+    SPREADS: "A record adds the squares of its clipped difference from its cluster's mean, or the outer product of that difference with "
+    "itself and a one to the sums of its cluster's group: of norm at most 1, and no two have a negative inner product. Made null it moves "
+    "the sums by at most 1, replaced, label and all, by at most sqrt(2).",
 }
 
 
@@ -138,8 +163,18 @@ RECORDS_OF_A_CLUSTER = 100
 MOST_NUMBERS = 588  # of an image, however many channels it has
 LITTLE_NOISE = 5_000.0  # mu times the records of a class, from which finer clusters and more directions rise above the noise
 SIGNAL = 1.5  # numbers of an image to the power 3/2, over mu times the records a channel, from which noise in the second moment takes over
-FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS = 27, 1_200
-FINE: dict[str, Any] = {"clusters": 200, "frequencies": 24, "directions": 250, "rounds": 2, "max_difference": 0.28, "reach": 1.15}
+FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS = 55, 1_200
+FINE: dict[str, Any] = {
+    "clusters": 100,
+    "frequencies": 20,
+    "rounds": 4,
+    "groups": 10,
+    "share_of_sums": 0.05,
+    "share_of_second_moment": 0.15,
+    "share_of_spreads": 0.5,
+    "max_difference": 0.28,
+    "reach": 1.5,
+}
 
 
 class ClusterMoments(Method):
@@ -150,7 +185,7 @@ class ClusterMoments(Method):
     source = "the workbench's own: a mixture of Gaussians for each class, by noisy moments on coarse cosines"
     Config = ClusterMomentsConfig
     implementation = "workbench.methods.cluster_moments.training"
-    released: ClassVar[tuple[str, ...]] = ("class_sums", "second_moment", "cluster_sums", "spreads")
+    released: ClassVar[tuple[str, ...]] = ("class_sums", "second_moment", "centres", "about", "cluster_sums", "spreads")
     shapes: ClassVar[tuple[str, ...] | None] = ("frequencies", "directions", "clusters")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     sampling_fields: ClassVar[tuple[str, ...]] = ("labels",)
@@ -159,7 +194,7 @@ class ClusterMoments(Method):
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """Fewer clusters of fewer records, and fewer frequencies of more channels."""
-        usual = {name: cls.Config.model_fields[name].default for name in ("clusters", "frequencies")}
+        usual = {name: cls.Config.model_fields[name].default for name in ("clusters", "frequencies", "rounds")}
         return _within(usual, facts, RECORDS_OF_A_CLUSTER, MOST_NUMBERS)
 
     @classmethod
@@ -172,6 +207,8 @@ class ClusterMoments(Method):
         if signal / max(facts.num_classes, 1) < LITTLE_NOISE:
             return _coarser(config, facts, frequencies_above_noise(facts, epsilon, delta), given)
         finer = {name: value for name, value in _within(FINE, facts, FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS).items() if name not in given}
+        if given & SHARES:  # the given ones may leave too little for the others
+            finer = {name: value for name, value in finer.items() if name not in SHARES}
         listed = ", ".join(f"{name} {value:g}" for name, value in finer.items())
         return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {listed}."
 
@@ -213,7 +250,8 @@ def _coarser(config: ClusterMomentsConfig, facts: DatasetFacts, frequencies: int
 
 
 def _within(values: dict[str, Any], facts: DatasetFacts, records: int, numbers: int) -> dict[str, Any]:
-    """The values with clusters of at least so many records on average, and an image of at most so many numbers."""
+    """The values with clusters of so many records on average or more, images of at most so many numbers, and one cluster in one round."""
     clusters = max(1, facts.num_records // (records * max(facts.num_classes, 1)))
     frequencies = max(1, math.isqrt(numbers // facts.shape[0]))
-    return values | {"clusters": min(values["clusters"], clusters), "frequencies": min(values["frequencies"], frequencies)}
+    fewer = {"clusters": min(values["clusters"], clusters), "frequencies": min(values["frequencies"], frequencies)}
+    return values | fewer | ({"rounds": 1} if clusters == 1 else {})

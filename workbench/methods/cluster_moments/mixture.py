@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import torch
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.cluster import KMeans
 
 from workbench.methods.class_moments.training import root, symmetric
 from workbench.methods.cluster_moments.method import CLUSTERS, SPREADS, SUMS, ClusterMomentsConfig, multiplier
@@ -32,6 +33,8 @@ def images_of(coefficients: np.ndarray, coarse: tuple[int, int, int], size: tupl
 LEAST_COUNT = 0.1  # of an even share of the records: what a noisy count is taken to be at least
 SURE = 1.5  # deviations of its noise that a cluster's count has to have
 DOUBT = 2.0  # deviations of a noisy spread's ratio, as which half of what it says is believed
+OF_COUNT = 0.02  # of the squared norm of what a record adds to its group, that is for a one
+WEIGHTS_OF_GROUPS = math.sqrt(1 - OF_COUNT), math.sqrt(OF_COUNT)  # of an outer product of norm 1, and of the one beside it
 NARROWEST, WIDEST = 0.1, 4.0  # of a class's variance over that of all classes
 
 
@@ -44,10 +47,6 @@ class Directions:
     covariance: np.ndarray
     shares: np.ndarray  # of the records, by class
 
-    def norm(self, config: ClusterMomentsConfig) -> float:
-        """What differences are clipped to, in pixels of [0, 1]."""
-        return reach(config, self.covariance)
-
 
 @dataclass(frozen=True)
 class Clusters:
@@ -57,9 +56,9 @@ class Clusters:
     shares: np.ndarray
 
 
-def reach(config: ClusterMomentsConfig, covariance: np.ndarray) -> float:
-    """The norm that vectors of this covariance are clipped to."""
-    return config.reach * math.sqrt(max(float(np.trace(covariance)), 1e-12))
+def reach(config: ClusterMomentsConfig, variances: np.ndarray) -> float:
+    """The norm that vectors of these variances (k,) are clipped to."""
+    return config.reach * math.sqrt(max(float(variances.sum()), 1e-12))
 
 
 def norm_of_images(config: ClusterMomentsConfig, state: State) -> float:
@@ -103,29 +102,55 @@ def directions(config: ClusterMomentsConfig, state: State) -> Directions:
     return Directions(means, axes[:, kept], np.diag(np.maximum(values[kept], 0.0)), counts / counts.sum())
 
 
-def first_clusters(config: ClusterMomentsConfig, state: State, directions: Directions, round_: int) -> np.ndarray:
-    """Means (classes, K, k) drawn from the Gaussian of all classes' differences, before round `round_`."""
-    shape = (len(directions.means), config.clusters, len(directions.covariance))
-    draw = torch.randn(shape, generator=state.randomness.torch_generator("first clusters", round_), dtype=torch.float64)
-    return draw.numpy() * np.sqrt(np.diag(directions.covariance))
+DRAWS, DRAWS_OF_A_CLUSTER, ITERATIONS = 6_000, 20, 10
+
+
+def proposed_centres(config: ClusterMomentsConfig, state: State, round_: int) -> dict[str, np.ndarray]:
+    """Where round `round_` looks for clusters: "centres" (classes, K, k), and "about" (k,), the variances that are expected about them.
+
+    Centres are those that k-means finds among draws of the mixture that was released so far: before the first round one Gaussian for all.
+    """
+    parted_in = directions(config, state)
+    classes, size = len(parted_in.means), len(parted_in.covariance)
+    if round_ == 1:
+        found, root_of = Clusters(np.zeros((classes, 1, size)), np.ones((classes, 1))), np.sqrt(parted_in.covariance)
+    else:
+        found = clusters(config, state, parted_in)
+        root_of = root(within(parted_in, found))
+    count = max(DRAWS, DRAWS_OF_A_CLUSTER * config.clusters)
+    rng = np.random.default_rng(round_)  # known to all: what it draws hides nothing, and centres are a function of what was released
+    centres, about = np.zeros((classes, config.clusters, size)), np.zeros(size)
+    for label in range(classes):
+        chosen = rng.choice(len(found.shares[label]), count, p=found.shares[label])
+        draws = found.means[label, chosen] + rng.standard_normal((count, size)) @ root_of.T
+        fitted = KMeans(config.clusters, max_iter=ITERATIONS, random_state=0).fit(draws)
+        centres[label] = fitted.cluster_centers_
+        about += parted_in.shares[label] * ((draws - centres[label][fitted.predict(draws)]) ** 2).mean(0)
+    return {"centres": centres, "about": about}
+
+
+def norm_about_centres(config: ClusterMomentsConfig, state: State) -> float:
+    """What differences from a round's centres are clipped to, in pixels of [0, 1]."""
+    return reach(config, state.tensors["about"].cpu().numpy())
 
 
 def clusters(config: ClusterMomentsConfig, state: State, directions: Directions) -> Clusters:
-    """The clusters by their noisy sums, each mean believed as far as the noise lets it; one of too few records has no share.
+    """The clusters of the last round: its centres, moved by the noisy sums as far as noise lets these be believed.
 
-    A mean's prior is the Gaussian of all differences. Where a class has no cluster left, all its records are about its mean.
+    One of too few records has no share. Where a class has no cluster left, all its records are about its mean.
     """
-    sums = released_sums(config, state, directions)
+    sums = released_sums(config, state)
     shares = np.where(sums.kept, sums.counts, 0.0)
     totals = shares.sum(1, keepdims=True)
     shares = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
-    return Clusters(np.where(sums.kept[..., None], sums.means * sums.believed, 0.0), shares)
+    means = state.tensors["centres"].cpu().numpy() + sums.means * sums.believed
+    return Clusters(np.where(sums.kept[..., None], means, 0.0), shares)
 
 
 @dataclass(frozen=True)
 class ClusterSums:
-    """Noisy means (classes, K, k), the variance (classes, K, 1) of the noise on their numbers, counts (classes, K), which of these are
-    kept, and what is believed of the means (classes, K, k), 0..1.
+    """Noisy means (classes, K, k) of differences from centres, the variance (classes, K, 1) of the noise on their numbers, counts
+    (classes, K), which of these are kept, and what is believed of the means (classes, K, k), 0..1.
     """
 
     means: np.ndarray
@@ -135,15 +160,15 @@ class ClusterSums:
     believed: np.ndarray
 
 
-def released_sums(config: ClusterMomentsConfig, state: State, directions: Directions) -> ClusterSums:
+def released_sums(config: ClusterMomentsConfig, state: State) -> ClusterSums:
     """The sums by cluster as they were released, over their noisy counts."""
     of_vectors, of_ones = weights(config)
     deviation = multiplier(config, CLUSTERS)
     sums = state.tensors["cluster_sums"].cpu().numpy()
     counts = sums[..., -1] / of_ones
     kept = counts > SURE * deviation / of_ones
-    scale = directions.norm(config) / of_vectors / np.where(kept, counts, 1.0)[..., None]
-    noise, variances = (deviation * scale) ** 2, np.diag(directions.covariance)
+    scale = norm_about_centres(config, state) / of_vectors / np.where(kept, counts, 1.0)[..., None]
+    noise, variances = (deviation * scale) ** 2, state.tensors["about"].cpu().numpy()
     return ClusterSums(sums[..., :-1] * scale, noise, counts, kept, variances / np.maximum(variances + noise, 1e-300))
 
 
@@ -156,7 +181,7 @@ def noise_in_classes(config: ClusterMomentsConfig, state: State) -> np.ndarray:
     means, counts = class_means(config, state)
     of_mean = (multiplier(config, SUMS) * norm_of_images(config, state) / weights(config)[0] / counts) ** 2
     parted = directions(config, state)
-    sums, shares = released_sums(config, state, parted), clusters(config, state, parted).shares
+    sums, shares = released_sums(config, state), clusters(config, state, parted).shares
     believed = np.where(sums.kept[..., None], sums.believed, 0.0)
     in_clusters = of_mean[:, None, None] * (1.0 - believed) ** 2 + believed**2 * sums.noise
     beside = means.shape[1] - believed.shape[2]
@@ -169,14 +194,64 @@ def within(directions: Directions, parted: Clusters) -> np.ndarray:
     return directions.covariance - spread
 
 
+def groups(config: ClusterMomentsConfig, parted: Clusters) -> np.ndarray:
+    """The group (classes, K) of each cluster: those of its class that are near one another, by Ward's method on their means."""
+    found = np.zeros(parted.shares.shape, np.int64)
+    if config.groups > 1:
+        for label, (means, shares) in enumerate(zip(parted.means, parted.shares, strict=True)):
+            kept = np.flatnonzero(shares > 0)
+            if len(kept) > 1:
+                found[label, kept] = fcluster(linkage(means[kept], "ward"), config.groups, "maxclust") - 1
+    return found
+
+
+def norm_of_spreads(config: ClusterMomentsConfig, state: State, about: np.ndarray) -> float:
+    """What differences from clusters are clipped to, in the directions whose spread is released; `about` is the covariance in all."""
+    if config.groups:
+        widest = slice(len(about) - config.directions_of_groups(state.facts), None)
+        return reach(config, np.diag(about)[widest])
+    return reach(config, np.diag(about))
+
+
 def roots(config: ClusterMomentsConfig, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
+    """Roots of covariances about clusters: (classes, 1, k, k), one of each class, or (classes, groups, k, k), one of each group."""
+    if config.groups:
+        return roots_of_groups(config, state, directions, parted)
+    return roots_of_classes(config, state, directions, parted)[:, None]
+
+
+def roots_of_classes(config: ClusterMomentsConfig, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
     """Roots (classes, k, k) of each class's covariance about its clusters: the common one's, wider or narrower in each direction."""
     common = root(within(directions, parted))
     variances = (common**2).sum(1)
-    norm, counts = reach(config, within(directions, parted)), directions.shares * state.facts.num_records
+    norm = norm_of_spreads(config, state, within(directions, parted))
+    counts = directions.shares * state.facts.num_records
     seen = state.tensors["spreads"].cpu().numpy() * norm**2 / counts[:, None]
     noise = (DOUBT * multiplier(config, SPREADS) * norm**2 / counts[:, None]) ** 2
     least = max(float(variances.max()), 1e-12) * 1e-9
     believed = variances**2 / (variances**2 + noise)
     ratios = np.clip(1.0 + believed * (config.widening * seen / np.maximum(variances, least) - 1.0), NARROWEST, WIDEST)
     return np.sqrt(ratios)[..., None] * common
+
+
+def roots_of_groups(config: ClusterMomentsConfig, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
+    """Roots (classes, groups, k, k): a group's own covariance in the widest directions, and in the others that of all records.
+
+    What noise adds to a covariance stays: it is variety. One whose noise alone would be wider than its class is anywhere is not believed:
+    the group has its class's. Other directions are as much wider or narrower as the group is in the widest ones.
+    """
+    about, size = within(directions, parted), config.directions_of_groups(state.facts)
+    norm, widest, others = norm_of_spreads(config, state, about), slice(len(about) - size, None), slice(0, len(about) - size)
+    common = root(about[others, others])
+    usual = max(float(np.trace(about[widest, widest])), 1e-12)
+    released, (of_products, of_ones) = state.tensors["spreads"].cpu().numpy(), WEIGHTS_OF_GROUPS
+    sums, counts = released[..., :-1] * norm**2 / of_products, np.maximum(released[..., -1] / of_ones, 1.0)
+    found = np.zeros((*sums.shape[:2], len(about), len(about)))
+    for label, group in np.ndindex(sums.shape[:2]):
+        of_class = symmetric(sums[label].sum(0), size) / counts[label].sum()
+        noise = multiplier(config, SPREADS) * norm**2 / counts[label, group] * math.sqrt(2 * size)  # as wide as a matrix of it alone is
+        believed = noise < np.linalg.eigvalsh(of_class)[-1]
+        own = config.widening * (symmetric(sums[label, group], size) / counts[label, group] if believed else of_class)
+        found[label, group][widest, widest] = root(own)
+        found[label, group][others, others] = math.sqrt(max(float(np.trace(own)), 0.0) / usual) * common
+    return found

@@ -1,6 +1,6 @@
 """The releases: sums on a public grid, noise in integers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from workbench.methods.class_moments.training import (
     chunks,
     labels_of,
     second_moment,
+    second_moments,
     share_of_noise,
     shares_beside_spread,
     triangle,
@@ -39,17 +40,21 @@ class Differences:
         return coefficients(self.config, self.facts, records) - self.means[labels_of(records)]
 
 
+Apart = tuple[Records, np.ndarray, np.ndarray]  # records, their differences (N, k) from clusters, and these clusters (N,)
 Release = Callable[[ClusterMomentsConfig, Records, State, int], np.ndarray]
 
 
 def initial_state(config: ClusterMomentsConfig, facts: DatasetFacts, state: State) -> State:
     """Room for the releases."""
     classes, dimensions, kept = max(facts.num_classes, 1), config.dimensions(facts), config.used_directions(facts)
+    of_group = config.directions_of_groups(facts)
     shapes = {
         "class_sums": (classes, dimensions + 1),
         "second_moment": (dimensions * (dimensions + 1) // 2,),
+        "centres": (classes, config.clusters, kept),
+        "about": (kept,),
         "cluster_sums": (classes, config.clusters, kept + 1),
-        "spreads": (classes, kept),
+        "spreads": (classes, config.groups, of_group * (of_group + 1) // 2 + 1) if config.groups else (classes, kept),
     }
     state.tensors = {name: torch.zeros(shape, dtype=torch.float64, device=state.device) for name, shape in shapes.items()}
     return state
@@ -61,9 +66,16 @@ def fit(config: ClusterMomentsConfig, data: Records, public: Records | None, sta
         steps = config.rounds if stage == CLUSTERS else 1
         for step in range(state.steps.get(stage, 0) + 1, steps + 1):
             state.spend(stage, step)
-            state.tensors[tensor] = torch.from_numpy(release(config, data, state, step)).to(state.device)
+            if stage == CLUSTERS:
+                keep(state, mixture.proposed_centres(config, state, step))
+            keep(state, {tensor: release(config, data, state, step)})
             state.steps[stage] = step
             yield Step(stage, step, steps, kept=stage == CLUSTERS)
+
+
+def keep(state: State, found: Mapping[str, np.ndarray]) -> None:
+    """Put numbers into the state."""
+    state.tensors |= {name: torch.from_numpy(values).to(state.device) for name, values in found.items()}
 
 
 def coefficients(config: ClusterMomentsConfig, facts: DatasetFacts, records: Records) -> np.ndarray:
@@ -93,33 +105,66 @@ def release_second_moment(config: ClusterMomentsConfig, data: Records, state: St
 
 
 def release_clusters(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
-    """Sums of differences and ones by the nearest cluster of the record's class, with noise: (classes, K, k + 1)."""
-    directions = mixture.directions(config, state)
-    centres = mixture.first_clusters(config, state, directions, step)
-    if step > 1:
-        parted = mixture.clusters(config, state, directions)
-        centres = np.where(parted.shares[..., None] > 0, parted.means, centres)
+    """Sums of differences from the nearest centre of the record's class, and of ones, with noise: (classes, K, k + 1)."""
+    directions, centres = mixture.directions(config, state), state.tensors["centres"].cpu().numpy()
     grid, total = unit_grid(config, CLUSTERS, state), np.zeros(tuple(state.tensors["cluster_sums"].shape), np.int64)
     for part in chunks(data):
         turned, labels = turned_differences(config, state, directions, part), labels_of(part)
-        added = grid.truncated(with_ones(config, clipped_vectors(turned, directions.norm(config))))
-        np.add.at(total, (labels, nearest(turned, labels, centres)), added * part.mask[:, None])
+        cluster = nearest(turned, labels, centres)
+        differences = turned - centres[labels, cluster]
+        added = grid.truncated(with_ones(config, clipped_vectors(differences, mixture.norm_about_centres(config, state))))
+        np.add.at(total, (labels, cluster), added * part.mask[:, None])
     return state.randomness.release(CLUSTERS, step, total, grid)
 
 
 def release_spreads(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
-    """Sums by class of squared differences from the nearest cluster's mean, with noise: (classes, k)."""
+    """What differences from the nearest cluster's mean say of spreads, with noise: `squares_by_class` or `products_by_group`."""
     directions = mixture.directions(config, state)
     parted = mixture.clusters(config, state, directions)
-    norm = mixture.reach(config, mixture.within(directions, parted))
-    grid, total = unit_grid(config, SPREADS, state), np.zeros(tuple(state.tensors["spreads"].shape), np.int64)
-    for part in chunks(data):
-        turned, labels = turned_differences(config, state, directions, part), labels_of(part)
-        kept = clipped_vectors(turned, directions.norm(config)) * directions.norm(config)
-        cluster = nearest(turned, labels, parted.means, parted.shares > 0)
-        squares = clipped_vectors(kept - parted.means[labels, cluster], norm) ** 2
-        np.add.at(total, labels, grid.truncated(squares) * part.mask[:, None])
-    return state.randomness.release(SPREADS, step, total, grid)
+
+    def about_clusters() -> Iterator[Apart]:
+        for part in chunks(data):
+            turned, labels = turned_differences(config, state, directions, part), labels_of(part)
+            cluster = nearest(turned, labels, parted.means, parted.shares > 0)
+            yield part, turned - parted.means[labels, cluster], cluster
+
+    norm = mixture.norm_of_spreads(config, state, mixture.within(directions, parted))
+    released = state.tensors["spreads"]
+    if not config.groups:
+        grid = unit_grid(config, SPREADS, state)
+        return state.randomness.release(SPREADS, step, squares_by_class(about_clusters(), norm, grid, tuple(released.shape)), grid)
+    noise = multiplier(config, SPREADS)
+    grid = Grid(widened_deviation(noise, noise, released.numel()), 1.0, state.facts.num_records)
+    sums = products_by_group(config, about_clusters(), norm, mixture.groups(config, parted), state)
+    return state.randomness.release(SPREADS, step, grid.rounded(sums), grid)
+
+
+def squares_by_class(parts: Iterable[Apart], norm: float, grid: Grid, shape: tuple[int, ...]) -> np.ndarray:
+    """Sums (classes, k) of squares of the differences, clipped to `norm` and over it: in steps of the grid."""
+    total = np.zeros(shape, np.int64)
+    for part, differences, _ in parts:
+        np.add.at(total, labels_of(part), grid.truncated(clipped_vectors(differences, norm) ** 2) * part.mask[:, None])
+    return total
+
+
+def products_by_group(config: ClusterMomentsConfig, parts: Iterable[Apart], norm: float, in_groups: np.ndarray, state: State) -> np.ndarray:
+    """Sums (classes, groups, g (g + 1) / 2 + 1) of outer products of the differences in the g widest directions, and of ones.
+
+    Differences are clipped to `norm` and over it; `in_groups` (classes, K) has the group of each cluster.
+    """
+    sums, size = np.zeros(tuple(state.tensors["spreads"].shape)), config.directions_of_groups(state.facts)
+    counts, (of_products, of_ones) = np.zeros(sums.shape[:2], np.int64), mixture.WEIGHTS_OF_GROUPS
+
+    def in_turn() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for part, differences, cluster in parts:
+            labels, group = labels_of(part), in_groups[labels_of(part), cluster]
+            np.add.at(counts, (labels, group), part.mask)
+            yield clipped_vectors(differences[:, -size:], norm) * part.mask[:, None], labels * config.groups + group
+
+    for number, total in second_moments(in_turn(), 1.0, state.facts.num_records).items():
+        sums[divmod(number, config.groups)][:-1] = of_products * triangle(total)
+    sums[..., -1] = of_ones * counts
+    return sums
 
 
 def unit_grid(config: ClusterMomentsConfig, name: str, state: State) -> Grid:
@@ -172,9 +217,11 @@ def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -
     generator = state.randomness.torch_generator(request.purpose)
     cluster = torch.multinomial(torch.from_numpy(parted.shares[rows]), 1, generator=generator)[:, 0].numpy() if len(rows) else rows
     noise = torch.randn(len(rows), directions.axes.shape[1], generator=generator, dtype=torch.float64).numpy()
-    spread = np.zeros_like(noise)
-    for label, root in enumerate(mixture.roots(config, state, directions, parted)):
-        spread[rows == label] = noise[rows == label] @ root.T
+    spread, group = np.zeros_like(noise), mixture.groups(config, parted)[rows, cluster]
+    roots = mixture.roots(config, state, directions, parted)
+    for label, one in np.ndindex(roots.shape[:2]):
+        chosen = (rows == label) & (group == one)
+        spread[chosen] = noise[chosen] @ roots[label, one].T
     drawn = directions.means[rows] + (parted.means[rows, cluster] + spread) @ directions.axes.T
     images = images_of(drawn, config.coarse_shape(state.facts), (state.facts.shape[1], state.facts.shape[2]))
     return Records(to_uint8(2.0 * images - 1.0), labels)
