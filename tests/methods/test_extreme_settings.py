@@ -30,6 +30,7 @@ FINE = {  # where next to nothing is as good as nothing, or as the least there i
     "power",
     "quantile",
     "scale",
+    "share_of_drawings",
     "sharpening",
     "spread",
     "teacher_guidance",

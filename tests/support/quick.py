@@ -73,6 +73,15 @@ QUICK: dict[str, dict[str, Any]] = {
     "private-classifier": {"records": 70, "steps": 3, "octaves": 1, "orientations": 2, "components": 5, "max_grad_norm": 0.1},
     "cluster-moments": {"frequencies": 4, "directions": 6, "clusters": 2},
     "private-evolution": {"selection.records": 60, "selection.candidates": 3, "selection.choices": 2, "selection.rounds": 2},
+    "votes-and-clusters": {
+        "selection.records": 60,
+        "selection.candidates": 3,
+        "selection.choices": 2,
+        "selection.rounds": 2,
+        "clusters.frequencies": 4,
+        "clusters.directions": 6,
+        "clusters.clusters": 2,
+    },
     "dp-sgd-dm": TINY | FINE_TUNED,
     "dpdm": TINY | FINE_TUNED | {"pretraining.dataset": "glyphs"},
     "dp-feta": TINY

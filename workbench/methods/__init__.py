@@ -42,6 +42,7 @@ from workbench.methods.psg import PSG
 from workbench.methods.public_choice import PublicChoice
 from workbench.methods.selective_pretraining import SelectivePretraining
 from workbench.methods.tab_pe import TabPE
+from workbench.methods.votes_and_clusters import VotesAndClusters
 
 METHODS: dict[str, type[Method]] = {
     "nonprivate": NonPrivate,
@@ -58,6 +59,7 @@ METHODS: dict[str, type[Method]] = {
     "public-choice": PublicChoice,
     "private-classifier": PrivateClassifier,
     "private-evolution": PrivateEvolution,
+    "votes-and-clusters": VotesAndClusters,
     "dp-promise": DPPromise,
     "dp-sgd-dm": DPSGDDM,
     "dp-sad": DPSAD,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Set
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -23,8 +23,8 @@ from workbench.privacy.accounting.values import PrivacyValue
 from workbench.training.switches import Switches
 
 
-class ClusterMomentsConfig(MethodConfig):
-    """Hyper-parameters of cluster moments; pixels are in [0, 1], and a norm is over that of a white image."""
+class Mixtures(MethodConfig):
+    """A mixture of Gaussians for each class and how it is released; pixels are in [0, 1], and a norm is over that of a white image."""
 
     switches: ClassVar[Switches] = {
         "rounds": (1, 2),
@@ -79,8 +79,6 @@ class ClusterMomentsConfig(MethodConfig):
         default=1.3, ge=1e-2, le=1e2, description="Variance about clusters that is drawn over what was released, which clipping narrowed."
     )
 
-    labels: LabelShares = LabelShares()
-
     @model_validator(mode="after")
     def _shares_leave_some(self) -> Self:
         if self.share_of_clusters <= 0:
@@ -110,7 +108,15 @@ class ClusterMomentsConfig(MethodConfig):
         return min(self.group_directions, self.used_directions(facts))
 
 
+class ClusterMomentsConfig(Mixtures):
+    """Hyper-parameters of cluster moments."""
+
+    labels: LabelShares = LabelShares()
+
+
+ConfigT = TypeVar("ConfigT", bound=Mixtures)
 SHARES = {"share_of_sums", "share_of_second_moment", "share_of_spreads"}
+RELEASED = ("class_sums", "second_moment", "centres", "about", "cluster_sums", "spreads")
 SUMS, SECOND_MOMENT, CLUSTERS, SPREADS = "class sums", "second moment", "cluster sums", "class spreads"
 REASONS = {
     SUMS: "A record adds its clipped image and a one, together of norm at most 1, to the sum of its class: making it null moves the sums "
@@ -126,7 +132,7 @@ REASONS = {
 }
 
 
-def multiplier(config: ClusterMomentsConfig, name: str) -> float:
+def multiplier(config: Mixtures, name: str) -> float:
     """Noise of a release over the distance of a record made null: all of them together are one Gaussian of the configured multiplier."""
     if config.noise_multiplier is None:
         raise WorkbenchError("Expected a noise_multiplier, got none: give one, or an epsilon to calibrate it to.")
@@ -139,13 +145,18 @@ def multiplier(config: ClusterMomentsConfig, name: str) -> float:
     return config.noise_multiplier / math.sqrt(shares[name])
 
 
-def replacement_factor(config: ClusterMomentsConfig, name: str) -> float:
+def replacement_factor(config: Mixtures, name: str) -> float:
     """How far replacing one record moves a release, over the distance of a record made null."""
     opposite = 2 * math.sqrt(1 - config.share_of_counts) if name in (SUMS, CLUSTERS) else 0.0
     return max(math.sqrt(2), opposite)
 
 
-def _stage(config: ClusterMomentsConfig, name: str) -> Stage:
+def stages_of(config: Mixtures) -> list[Stage]:
+    """Sums by class, the second moment of all classes together, sums by cluster in each round, and spreads."""
+    return [_stage(config, name) for name in REASONS]
+
+
+def _stage(config: Mixtures, name: str) -> Stage:
     distance = replacement_factor(config, name)
     in_rounds = name == CLUSTERS
     return Stage(
@@ -185,7 +196,7 @@ class ClusterMoments(Method):
     source = "the workbench's own: a mixture of Gaussians for each class, by noisy moments on coarse cosines"
     Config = ClusterMomentsConfig
     implementation = "workbench.methods.cluster_moments.training"
-    released: ClassVar[tuple[str, ...]] = ("class_sums", "second_moment", "centres", "about", "cluster_sums", "spreads")
+    released: ClassVar[tuple[str, ...]] = RELEASED
     shapes: ClassVar[tuple[str, ...] | None] = ("frequencies", "directions", "clusters")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     sampling_fields: ClassVar[tuple[str, ...]] = ("labels",)
@@ -194,8 +205,7 @@ class ClusterMoments(Method):
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
         """Fewer clusters of fewer records, and fewer frequencies of more channels."""
-        usual = {name: cls.Config.model_fields[name].default for name in ("clusters", "frequencies", "rounds")}
-        return _within(usual, facts, RECORDS_OF_A_CLUSTER, MOST_NUMBERS)
+        return defaults(facts)
 
     @classmethod
     def adapted(
@@ -203,14 +213,7 @@ class ClusterMoments(Method):
     ) -> tuple[MethodConfig, str]:
         """Finer where epsilon and the number of records leave little noise, coarser where they leave much."""
         assert isinstance(config, ClusterMomentsConfig)
-        signal = gdp_mu(epsilon, delta) * facts.num_records
-        if signal / max(facts.num_classes, 1) < LITTLE_NOISE:
-            return _coarser(config, facts, frequencies_above_noise(facts, epsilon, delta), given)
-        finer = {name: value for name, value in _within(FINE, facts, FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS).items() if name not in given}
-        if given & SHARES:  # the given ones may leave too little for the others
-            finer = {name: value for name, value in finer.items() if name not in SHARES}
-        listed = ", ".join(f"{name} {value:g}" for name, value in finer.items())
-        return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {listed}."
+        return adapted(config, facts, epsilon, delta, given)
 
     @property
     def learns_labels(self) -> bool:
@@ -218,13 +221,35 @@ class ClusterMoments(Method):
         return self.config.labels.are_released
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
-        """Sums by class, the second moment of all classes together, sums by cluster in each round, and spreads by class."""
-        return [_stage(self.config, name) for name in REASONS]
+        """The four releases."""
+        return stages_of(self.config)
 
     def claim(self, facts: DatasetFacts, delta: float) -> PrivacyValue:
         """No paper."""
         reason = "It is the workbench's own, for images that nobody drew beforehand: no paper claims anything for it."
         return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
+
+
+def defaults(facts: DatasetFacts) -> dict[str, Any]:
+    """Fewer clusters of fewer records, and fewer frequencies of more channels."""
+    usual = {name: Mixtures.model_fields[name].default for name in ("clusters", "frequencies", "rounds")}
+    return _within(usual, facts, RECORDS_OF_A_CLUSTER, MOST_NUMBERS)
+
+
+def has_little_noise(facts: DatasetFacts, epsilon: float, delta: float) -> bool:
+    """Whether finer clusters and more directions rise above the noise."""
+    return gdp_mu(epsilon, delta) * facts.num_records / max(facts.num_classes, 1) >= LITTLE_NOISE
+
+
+def adapted(config: ConfigT, facts: DatasetFacts, epsilon: float, delta: float, given: Set[str]) -> tuple[ConfigT, str]:
+    """Finer where epsilon and the number of records leave little noise, coarser where they leave much, and in words what was changed."""
+    if not has_little_noise(facts, epsilon, delta):
+        return _coarser(config, facts, frequencies_above_noise(facts, epsilon, delta), given)
+    finer = {name: value for name, value in _within(FINE, facts, FINE_RECORDS_OF_A_CLUSTER, FINE_NUMBERS).items() if name not in given}
+    if given & SHARES:  # the given ones may leave too little for the others
+        finer = {name: value for name, value in finer.items() if name not in SHARES}
+    listed = ", ".join(f"{name} {value:g}" for name, value in finer.items())
+    return with_values(config, finer), f"Finer than usual, as epsilon {epsilon:g} leaves little noise on so many records: {listed}."
 
 
 def frequencies_above_noise(facts: DatasetFacts, epsilon: float, delta: float) -> int:
@@ -237,7 +262,7 @@ def frequencies_above_noise(facts: DatasetFacts, epsilon: float, delta: float) -
     return max(1, math.isqrt(int((SIGNAL * signal / facts.shape[0]) ** (2 / 3)) // facts.shape[0]))
 
 
-def _coarser(config: ClusterMomentsConfig, facts: DatasetFacts, frequencies: int, given: Set[str]) -> tuple[ClusterMomentsConfig, str]:
+def _coarser(config: ConfigT, facts: DatasetFacts, frequencies: int, given: Set[str]) -> tuple[ConfigT, str]:
     """At most so many frequencies, of the images' sides."""
     if frequencies >= min(config.frequencies, max(facts.shape[1:])) or "frequencies" in given:
         return config, ""

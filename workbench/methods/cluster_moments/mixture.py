@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.cluster import KMeans
 
 from workbench.methods.class_moments.training import root, symmetric
-from workbench.methods.cluster_moments.method import CLUSTERS, SPREADS, SUMS, ClusterMomentsConfig, multiplier
+from workbench.methods.cluster_moments.method import CLUSTERS, SPREADS, SUMS, Mixtures, multiplier
 from workbench.training.state import State
 
 
@@ -56,27 +56,27 @@ class Clusters:
     shares: np.ndarray
 
 
-def reach(config: ClusterMomentsConfig, variances: np.ndarray) -> float:
+def reach(config: Mixtures, variances: np.ndarray) -> float:
     """The norm that vectors of these variances (k,) are clipped to."""
     return config.reach * math.sqrt(max(float(variances.sum()), 1e-12))
 
 
-def norm_of_images(config: ClusterMomentsConfig, state: State) -> float:
+def norm_of_images(config: Mixtures, state: State) -> float:
     """What images are clipped to for the sums by class."""
     return config.max_norm * math.sqrt(state.facts.dimensions)
 
 
-def norm_of_differences(config: ClusterMomentsConfig, state: State) -> float:
+def norm_of_differences(config: Mixtures, state: State) -> float:
     """What differences from class means are clipped to for the second moment."""
     return config.max_difference * math.sqrt(state.facts.dimensions)
 
 
-def weights(config: ClusterMomentsConfig) -> tuple[float, float]:
+def weights(config: Mixtures) -> tuple[float, float]:
     """What a vector of norm 1 and a one are multiplied by in a sum, so that both have norm 1 together."""
     return math.sqrt(1 - config.share_of_counts), math.sqrt(config.share_of_counts)
 
 
-def class_means(config: ClusterMomentsConfig, state: State) -> tuple[np.ndarray, np.ndarray]:
+def class_means(config: Mixtures, state: State) -> tuple[np.ndarray, np.ndarray]:
     """Means (classes, D) and counts (classes,) by the noisy sums, no count next to nothing."""
     of_images, _ = weights(config)
     sums = state.tensors["class_sums"].cpu().numpy()
@@ -84,17 +84,17 @@ def class_means(config: ClusterMomentsConfig, state: State) -> tuple[np.ndarray,
     return sums[:, :-1] * norm_of_images(config, state) / of_images / counts[:, None], counts
 
 
-def noisy_counts(config: ClusterMomentsConfig, state: State) -> np.ndarray:
+def noisy_counts(config: Mixtures, state: State) -> np.ndarray:
     """Records by class (classes,), as they were released."""
     return state.tensors["class_sums"].cpu().numpy()[:, -1] / weights(config)[1]
 
 
-def second_moment(config: ClusterMomentsConfig, state: State) -> np.ndarray:
+def second_moment(config: Mixtures, state: State) -> np.ndarray:
     """The noisy mean (D, D) of outer products of differences from class means; it may have negative eigenvalues."""
     return symmetric(state.tensors["second_moment"].cpu().numpy(), config.dimensions(state.facts)) / state.facts.num_records
 
 
-def directions(config: ClusterMomentsConfig, state: State) -> Directions:
+def directions(config: Mixtures, state: State) -> Directions:
     """The directions in which the noisy second moment is widest."""
     means, counts = class_means(config, state)
     values, axes = np.linalg.eigh(second_moment(config, state))
@@ -105,7 +105,7 @@ def directions(config: ClusterMomentsConfig, state: State) -> Directions:
 DRAWS, DRAWS_OF_A_CLUSTER, ITERATIONS = 6_000, 20, 10
 
 
-def proposed_centres(config: ClusterMomentsConfig, state: State, round_: int) -> dict[str, np.ndarray]:
+def proposed_centres(config: Mixtures, state: State, round_: int) -> dict[str, np.ndarray]:
     """Where round `round_` looks for clusters: "centres" (classes, K, k), and "about" (k,), the variances that are expected about them.
 
     Centres are those that k-means finds among draws of the mixture that was released so far: before the first round one Gaussian for all.
@@ -129,12 +129,12 @@ def proposed_centres(config: ClusterMomentsConfig, state: State, round_: int) ->
     return {"centres": centres, "about": about}
 
 
-def norm_about_centres(config: ClusterMomentsConfig, state: State) -> float:
+def norm_about_centres(config: Mixtures, state: State) -> float:
     """What differences from a round's centres are clipped to, in pixels of [0, 1]."""
     return reach(config, state.tensors["about"].cpu().numpy())
 
 
-def clusters(config: ClusterMomentsConfig, state: State, directions: Directions) -> Clusters:
+def clusters(config: Mixtures, state: State, directions: Directions) -> Clusters:
     """The clusters of the last round: its centres, moved by the noisy sums as far as noise lets these be believed.
 
     One of too few records has no share. Where a class has no cluster left, all its records are about its mean.
@@ -160,7 +160,7 @@ class ClusterSums:
     believed: np.ndarray
 
 
-def released_sums(config: ClusterMomentsConfig, state: State) -> ClusterSums:
+def released_sums(config: Mixtures, state: State) -> ClusterSums:
     """The sums by cluster as they were released, over their noisy counts."""
     of_vectors, of_ones = weights(config)
     deviation = multiplier(config, CLUSTERS)
@@ -172,7 +172,7 @@ def released_sums(config: ClusterMomentsConfig, state: State) -> ClusterSums:
     return ClusterSums(sums[..., :-1] * scale, noise, counts, kept, variances / np.maximum(variances + noise, 1e-300))
 
 
-def noise_in_classes(config: ClusterMomentsConfig, state: State) -> np.ndarray:
+def noise_in_classes(config: Mixtures, state: State) -> np.ndarray:
     """The squared norm (classes,) of the noise that is expected in where a class's samples lie.
 
     A cluster is measured from its class's noisy mean, so what is believed of it takes as much of the mean's noise away and brings noise of
@@ -194,7 +194,7 @@ def within(directions: Directions, parted: Clusters) -> np.ndarray:
     return directions.covariance - spread
 
 
-def groups(config: ClusterMomentsConfig, parted: Clusters) -> np.ndarray:
+def groups(config: Mixtures, parted: Clusters) -> np.ndarray:
     """The group (classes, K) of each cluster: those of its class that are near one another, by Ward's method on their means."""
     found = np.zeros(parted.shares.shape, np.int64)
     if config.groups > 1:
@@ -205,7 +205,7 @@ def groups(config: ClusterMomentsConfig, parted: Clusters) -> np.ndarray:
     return found
 
 
-def norm_of_spreads(config: ClusterMomentsConfig, state: State, about: np.ndarray) -> float:
+def norm_of_spreads(config: Mixtures, state: State, about: np.ndarray) -> float:
     """What differences from clusters are clipped to, in the directions whose spread is released; `about` is the covariance in all."""
     if config.groups:
         widest = slice(len(about) - config.directions_of_groups(state.facts), None)
@@ -213,14 +213,14 @@ def norm_of_spreads(config: ClusterMomentsConfig, state: State, about: np.ndarra
     return reach(config, np.diag(about))
 
 
-def roots(config: ClusterMomentsConfig, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
+def roots(config: Mixtures, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
     """Roots of covariances about clusters: (classes, 1, k, k), one of each class, or (classes, groups, k, k), one of each group."""
     if config.groups:
         return roots_of_groups(config, state, directions, parted)
     return roots_of_classes(config, state, directions, parted)[:, None]
 
 
-def roots_of_classes(config: ClusterMomentsConfig, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
+def roots_of_classes(config: Mixtures, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
     """Roots (classes, k, k) of each class's covariance about its clusters: the common one's, wider or narrower in each direction."""
     common = root(within(directions, parted))
     variances = (common**2).sum(1)
@@ -234,7 +234,7 @@ def roots_of_classes(config: ClusterMomentsConfig, state: State, directions: Dir
     return np.sqrt(ratios)[..., None] * common
 
 
-def roots_of_groups(config: ClusterMomentsConfig, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
+def roots_of_groups(config: Mixtures, state: State, directions: Directions, parted: Clusters) -> np.ndarray:
     """Roots (classes, groups, k, k): a group's own covariance in the widest directions, and in the others that of all records.
 
     What noise adds to a covariance stays: it is variety. One whose noise alone would be wider than its class is anywhere is not believed:

@@ -17,7 +17,7 @@ from workbench.methods.class_moments.training import (
     triangle,
 )
 from workbench.methods.cluster_moments import mixture
-from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, ClusterMomentsConfig, multiplier
+from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, ClusterMomentsConfig, Mixtures, multiplier
 from workbench.methods.cluster_moments.mixture import coefficients_of, images_of
 from workbench.models.label_shares import labels_by
 from workbench.models.sample_request import SampleRequest
@@ -30,7 +30,7 @@ from workbench.training.state import State, Step
 class Differences:
     """How a record is read for the second moment: as its coefficients less its class's row of `means`, clipped to `norm`."""
 
-    config: ClusterMomentsConfig
+    config: Mixtures
     facts: DatasetFacts
     means: np.ndarray
     norm: float
@@ -41,10 +41,10 @@ class Differences:
 
 
 Apart = tuple[Records, np.ndarray, np.ndarray]  # records, their differences (N, k) from clusters, and these clusters (N,)
-Release = Callable[[ClusterMomentsConfig, Records, State, int], np.ndarray]
+Release = Callable[[Mixtures, Records, State, int], np.ndarray]
 
 
-def initial_state(config: ClusterMomentsConfig, facts: DatasetFacts, state: State) -> State:
+def initial_state(config: Mixtures, facts: DatasetFacts, state: State) -> State:
     """Room for the releases."""
     classes, dimensions, kept = max(facts.num_classes, 1), config.dimensions(facts), config.used_directions(facts)
     of_group = config.directions_of_groups(facts)
@@ -56,11 +56,11 @@ def initial_state(config: ClusterMomentsConfig, facts: DatasetFacts, state: Stat
         "cluster_sums": (classes, config.clusters, kept + 1),
         "spreads": (classes, config.groups, of_group * (of_group + 1) // 2 + 1) if config.groups else (classes, kept),
     }
-    state.tensors = {name: torch.zeros(shape, dtype=torch.float64, device=state.device) for name, shape in shapes.items()}
+    state.tensors |= {name: torch.zeros(shape, dtype=torch.float64, device=state.device) for name, shape in shapes.items()}
     return state
 
 
-def fit(config: ClusterMomentsConfig, data: Records, public: Records | None, state: State) -> Iterator[Step]:
+def fit(config: Mixtures, data: Records, public: Records | None, state: State) -> Iterator[Step]:
     """Release each in turn, recorded as spent before a record is read."""
     for stage, (tensor, release) in RELEASES.items():
         steps = config.rounds if stage == CLUSTERS else 1
@@ -78,13 +78,13 @@ def keep(state: State, found: Mapping[str, np.ndarray]) -> None:
     state.tensors |= {name: torch.from_numpy(values).to(state.device) for name, values in found.items()}
 
 
-def coefficients(config: ClusterMomentsConfig, facts: DatasetFacts, records: Records) -> np.ndarray:
+def coefficients(config: Mixtures, facts: DatasetFacts, records: Records) -> np.ndarray:
     """Coarse cosines (N, D) of the records, whose pixels are in [0, 1]."""
     _, rows, columns = config.coarse_shape(facts)
     return coefficients_of(records.records / 255.0, rows, columns)
 
 
-def release_sums(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
+def release_sums(config: Mixtures, data: Records, state: State, step: int) -> np.ndarray:
     """Sums of images and ones by class, with noise: (classes, D + 1)."""
     norm, grid = mixture.norm_of_images(config, state), unit_grid(config, SUMS, state)
     total = np.zeros(tuple(state.tensors["class_sums"].shape), np.int64)
@@ -94,7 +94,7 @@ def release_sums(config: ClusterMomentsConfig, data: Records, state: State, step
     return state.randomness.release(SUMS, step, total, grid)
 
 
-def release_second_moment(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
+def release_second_moment(config: Mixtures, data: Records, state: State, step: int) -> np.ndarray:
     """The sum of outer products of clipped differences, with noise: its triangle."""
     means, _ = mixture.class_means(config, state)
     reading = Differences(config, state.facts, means, mixture.norm_of_differences(config, state))
@@ -104,7 +104,7 @@ def release_second_moment(config: ClusterMomentsConfig, data: Records, state: St
     return state.randomness.release(SECOND_MOMENT, step, grid.rounded(sums), grid)
 
 
-def release_clusters(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
+def release_clusters(config: Mixtures, data: Records, state: State, step: int) -> np.ndarray:
     """Sums of differences from the nearest centre of the record's class, and of ones, with noise: (classes, K, k + 1)."""
     directions, centres = mixture.directions(config, state), state.tensors["centres"].cpu().numpy()
     grid, total = unit_grid(config, CLUSTERS, state), np.zeros(tuple(state.tensors["cluster_sums"].shape), np.int64)
@@ -117,7 +117,7 @@ def release_clusters(config: ClusterMomentsConfig, data: Records, state: State, 
     return state.randomness.release(CLUSTERS, step, total, grid)
 
 
-def release_spreads(config: ClusterMomentsConfig, data: Records, state: State, step: int) -> np.ndarray:
+def release_spreads(config: Mixtures, data: Records, state: State, step: int) -> np.ndarray:
     """What differences from the nearest cluster's mean say of spreads, with noise: `squares_by_class` or `products_by_group`."""
     directions = mixture.directions(config, state)
     parted = mixture.clusters(config, state, directions)
@@ -147,7 +147,7 @@ def squares_by_class(parts: Iterable[Apart], norm: float, grid: Grid, shape: tup
     return total
 
 
-def products_by_group(config: ClusterMomentsConfig, parts: Iterable[Apart], norm: float, in_groups: np.ndarray, state: State) -> np.ndarray:
+def products_by_group(config: Mixtures, parts: Iterable[Apart], norm: float, in_groups: np.ndarray, state: State) -> np.ndarray:
     """Sums (classes, groups, g (g + 1) / 2 + 1) of outer products of the differences in the g widest directions, and of ones.
 
     Differences are clipped to `norm` and over it; `in_groups` (classes, K) has the group of each cluster.
@@ -167,7 +167,7 @@ def products_by_group(config: ClusterMomentsConfig, parts: Iterable[Apart], norm
     return sums
 
 
-def unit_grid(config: ClusterMomentsConfig, name: str, state: State) -> Grid:
+def unit_grid(config: Mixtures, name: str, state: State) -> Grid:
     """Where a release of vectors of norm at most 1 is summed."""
     return Grid(multiplier(config, name), 1.0, state.facts.num_records)
 
@@ -177,13 +177,13 @@ def clipped_vectors(vectors: np.ndarray, norm: float) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), norm)
 
 
-def with_ones(config: ClusterMomentsConfig, vectors: np.ndarray) -> np.ndarray:
+def with_ones(config: Mixtures, vectors: np.ndarray) -> np.ndarray:
     """Vectors (N, D) of norm at most 1 and a one beside each, weighted so that both have norm at most 1: (N, D + 1)."""
     of_vectors, of_ones = mixture.weights(config)
     return np.concatenate([of_vectors * vectors, np.full((len(vectors), 1), of_ones)], axis=1)
 
 
-def turned_differences(config: ClusterMomentsConfig, state: State, directions: mixture.Directions, records: Records) -> np.ndarray:
+def turned_differences(config: Mixtures, state: State, directions: mixture.Directions, records: Records) -> np.ndarray:
     """Differences from class means in the directions (N, k): each by a product of its own, whatever stands beside it."""
     differences = coefficients(config, state.facts, records) - directions.means[labels_of(records)]
     return (differences[:, None] @ directions.axes)[:, 0]
@@ -208,13 +208,18 @@ RELEASES: dict[str, tuple[str, Release]] = {
 
 
 def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -> Records:
-    """Images of a cluster of their class, drawn by its share, and its class's Gaussian about it."""
-    directions = mixture.directions(config, state)
-    parted = mixture.clusters(config, state, directions)
+    """Images of a cluster of their class, drawn by its share, and its class's or its group's Gaussian about it."""
     draw = state.randomness.stream(f"{request.purpose}, labels")
     labels = labels_by(config.labels, request, state.facts.num_classes, mixture.noisy_counts(config, state), draw)
     rows = np.zeros(request.num_samples, np.int64) if labels is None else labels
-    generator = state.randomness.torch_generator(request.purpose)
+    return Records(drawn_images(config, state, rows, request.purpose), labels)
+
+
+def drawn_images(config: Mixtures, state: State, rows: np.ndarray, purpose: str) -> np.ndarray:
+    """Images (N, C, H, W) of the mixtures of these classes (N,), from the random stream `purpose`."""
+    directions = mixture.directions(config, state)
+    parted = mixture.clusters(config, state, directions)
+    generator = state.randomness.torch_generator(purpose)
     cluster = torch.multinomial(torch.from_numpy(parted.shares[rows]), 1, generator=generator)[:, 0].numpy() if len(rows) else rows
     noise = torch.randn(len(rows), directions.axes.shape[1], generator=generator, dtype=torch.float64).numpy()
     spread, group = np.zeros_like(noise), mixture.groups(config, parted)[rows, cluster]
@@ -224,14 +229,14 @@ def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -
         spread[chosen] = noise[chosen] @ roots[label, one].T
     drawn = directions.means[rows] + (parted.means[rows, cluster] + spread) @ directions.axes.T
     images = images_of(drawn, config.coarse_shape(state.facts), (state.facts.shape[1], state.facts.shape[2]))
-    return Records(to_uint8(2.0 * images - 1.0), labels)
+    return to_uint8(2.0 * images - 1.0)
 
 
-def noise_share(config: ClusterMomentsConfig, state: State) -> float:
+def noise_share(config: Mixtures, state: State) -> float:
     """Of the second moment, in as many directions as images are drawn in."""
     return share_of_noise(mixture.second_moment(config, state), config.used_directions(state.facts))
 
 
-def noise_by_class(config: ClusterMomentsConfig, state: State) -> tuple[float, ...]:
+def noise_by_class(config: Mixtures, state: State) -> tuple[float, ...]:
     """Of how far a class's samples lie from its records: the noise in where they lie, beside the variance of records."""
     return shares_beside_spread(mixture.noise_in_classes(config, state), float(np.trace(mixture.second_moment(config, state))))

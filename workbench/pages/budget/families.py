@@ -7,7 +7,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     ),
     "Adversaries and teachers": ("dp-gan", "dp-cgan", "dp-sinkhorn", "gs-wgan", "pate-gan", "g-pate", "datalens"),
     "Noised records or answers": ("dp-promise", "dpgen", "ddm"),
-    "Votes for public images": ("private-evolution", "public-choice", "selective-pretraining"),
+    "Votes for public images": ("private-evolution", "votes-and-clusters", "public-choice", "selective-pretraining"),
     "Moments and mean features": (
         "class-means", "class-moments", "prior-moments", "cluster-moments", "dp-merf", "dp-mepf", "pearl", "dp-hp", "dp-kernel", "dp-ntk",
     ),
