@@ -142,6 +142,17 @@ def test_images_of_few_frequencies_are_said_to_show_no_shapes_unless_they_have_n
     assert [said(frequencies, side=4) for frequencies in (3, 4)] == [True, False]
 
 
+def test_of_drawings_and_mixtures_each_is_said_of_its_part() -> None:
+    facts = coloured_shapes(2_000).facts
+    settings = {"clusters.frequencies": 3, "share_of_drawings": 0.25}
+    said = " ".join(of_preview(make_plan("votes-and-clusters", facts, epsilon=10.0, settings=settings)))
+    assert "About 25% of these samples are public images of glyphs that the records only chose" in said
+    assert "Those of these samples that are no public images can show no shapes" in said
+    assert "The records only chose among" not in said
+    finer = make_plan("votes-and-clusters", facts, epsilon=10.0, settings={"clusters.frequencies": 14})
+    assert "show no shapes" not in " ".join(of_preview(finer))
+
+
 @pytest.mark.parametrize("method", ["class-means", "class-moments", "cluster-moments", "dp-merf"])
 def test_a_small_class_that_noise_drowns_is_named(method: str) -> None:
     """Of 300 and 12 pictures the few are noise, and the many are not."""

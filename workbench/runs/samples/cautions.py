@@ -18,6 +18,7 @@ from workbench.files import write_text_atomically
 from workbench.methods.base import Method
 from workbench.methods.cluster_moments.method import ClusterMoments
 from workbench.methods.proposed import ENOUGH
+from workbench.methods.votes_and_clusters.method import VotesAndClusters
 from workbench.plan import Plan
 from workbench.records.base import Records
 from workbench.records.tables import TableKind
@@ -34,6 +35,10 @@ RELEASED_SHARES = "Classes come in the shares that noisy counts of the records g
 CHOSEN = (
     "The records only chose among public images of {public}, by what noise left of them: where none of these looks like them, samples "
     "look like the public images and not like the records."
+)
+SIDE_BY_SIDE = (
+    "About {share:.0%} of these samples are public images of {public} that the records only chose, by what noise left of them: where none "
+    "of these looks like the records, nor do they. The others are drawn from mixtures of Gaussians."
 )
 LOOKS_ALIKE = (
     "These samples look like the public prior: within a class they vary as the model did that knew public images of {public} alone (cosine "
@@ -60,7 +65,7 @@ SOME_ARE_NOISE = (
     "was released tells. More records of them or a larger epsilon would help."
 )
 NO_SHAPES = (
-    "These samples can show no shapes: they are made of the {count} coarsest frequencies of each side alone, so that nothing in them is "
+    "{which} can show no shapes: they are made of the {count} coarsest frequencies of each side alone, so that nothing in them is "
     "smaller than about {part:.0%} of a side. More records or a larger epsilon leave more frequencies above the noise."
 )
 MISSING = (
@@ -120,16 +125,22 @@ def of_shares(method: Method, plan: Plan, request: SamplesRequest) -> str:
 
 
 def of_choice(method: Method) -> str:
-    """That images are public ones that the records chose, where they are."""
+    """That images, or a part of them, are public ones that the records chose, where they are."""
+    if isinstance(method, VotesAndClusters):
+        return SIDE_BY_SIDE.format(share=method.config.share_of_drawings, public=method.public_dataset)
     return CHOSEN.format(public=method.public_dataset) if method.selects_public else ""
 
 
 def of_detail(method: Method, facts: DatasetFacts) -> str:
     """That images are made of so few frequencies that no shape can be seen in them; empty where they are not."""
-    if not isinstance(method, ClusterMoments):
+    if isinstance(method, VotesAndClusters):
+        mixtures, which = method.config.clusters, "Those of these samples that are no public images"
+    elif isinstance(method, ClusterMoments):
+        mixtures, which = method.config, "These samples"
+    else:
         return ""
-    count = min(method.config.coarse_shape(facts)[1:])
-    return NO_SHAPES.format(count=count, part=1 / count) if count < min(ENOUGH, *facts.shape[1:]) else ""
+    count = min(mixtures.coarse_shape(facts)[1:])
+    return NO_SHAPES.format(which=which, count=count, part=1 / count) if count < min(ENOUGH, *facts.shape[1:]) else ""
 
 
 def of_missing(facts: DatasetFacts, request: SamplesRequest, samples: Records) -> str:
