@@ -1,7 +1,6 @@
 """Votes and clusters: drawings that records voted for and draws of a mixture of Gaussians, side by side under one bound.
 
-Drawings have sharp edges and only the shapes that were drawn; Gaussians have the records' own shapes and no sharp edge. A classifier learns
-from both together what neither teaches it alone.
+Drawings have sharp edges and only the shapes that were drawn; Gaussians have the records' own shapes and no sharp edge.
 """
 
 from __future__ import annotations
