@@ -31,6 +31,7 @@ USED: dict[tuple[str, str], dict[str, Any]] = {  # every field that names public
     ("prior-moments", "dataset"): {},
     ("private-classifier", "dataset"): {},
     ("private-evolution", "selection.dataset"): {},
+    ("votes-and-clusters", "selection.dataset"): {},
     ("selective-pretraining", "selection.dataset"): {},
     ("privimage", "query.dataset"): {},
     ("chu-dpdm", "public.dataset"): {"training.threshold": "public"},
