@@ -11,6 +11,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.experiment import fit, new_state
 from workbench.methods.cluster_moments import training as cluster_moments
+from workbench.methods.fields import with_values
 from workbench.methods.votes_and_clusters import VotesAndClustersConfig
 from workbench.methods.votes_and_clusters.training import in_turn, noise_share, sample
 from workbench.models.sample_request import SampleRequest
@@ -71,6 +72,24 @@ def test_samples_are_drawings_and_draws_of_the_mixtures() -> None:
     assert drawn.sum() == 30
 
 
+def test_draws_of_the_mixtures_alone_are_varied_by_their_size() -> None:
+    config, state, _ = fitted()
+    usual = sample(config, state, SampleRequest(40))
+    varied = sample(with_values(config, {"variation_of_mixtures": 1.0}), state, SampleRequest(40))
+    drawn = in_turn(np.asarray(usual.labels), 0.5)
+    same = (usual.records == varied.records).all(axis=(1, 2, 3))
+    assert same[drawn].all()
+    assert not same[~drawn].any()
+    by_class = [(usual.records[~drawn & (usual.labels == label)], varied.records[~drawn & (varied.labels == label)]) for label in range(10)]
+    assert all(np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.5 for before, after in by_class)
+
+
+def test_draws_of_mixtures_are_varied_as_much_as_drawings_where_these_are_large() -> None:
+    config = make_plan("votes-and-clusters", LARGE, epsilon=1.0).config
+    assert config["variation_of_mixtures"] == config["draws"]["variation_size"] > 0
+    assert make_plan("votes-and-clusters", DIGITS.facts, epsilon=1.0).config["variation_of_mixtures"] == 0
+
+
 def test_the_public_source_has_drawings_before_a_vote_alone() -> None:
     config, state, _ = fitted(**{"draws.variation_size": 0.0, "draws.sharpening": 0.0})
     before = {image.tobytes() for images in state.modules["public_candidates"].images.numpy() for image in images}
@@ -90,8 +109,8 @@ def test_a_plan_is_finer_where_its_share_leaves_little_noise_and_what_is_given_s
     of = [
         (one.config["selection"]["rounds"], one.config["clusters"]["clusters"], one.config["clusters"]["groups"]) for one in (coarse, fine)
     ]
-    assert of == [(4, 60, 0), (8, 100, 10)]
+    assert of == [(4, 60, 0), (8, 200, 10)]
     assert (given.config["selection"]["rounds"], given.config["clusters"]["clusters"]) == (3, 7)
     assert little.config["clusters"]["groups"] == 0
-    assert any("selection.candidates 2000" in warning for warning in fine.warnings)
+    assert any("selection.candidates 2000" in warning and "clusters 100" not in warning for warning in fine.warnings)
     assert 9.95 <= fine.bound.epsilon <= 10.0

@@ -176,7 +176,8 @@ def noise_in_classes(config: Mixtures, state: State) -> np.ndarray:
     """The squared norm (classes,) of the noise that is expected in where a class's samples lie.
 
     A cluster is measured from its class's noisy mean, so what is believed of it takes as much of the mean's noise away and brings noise of
-    its own. An estimate: that long differences are clipped is left out, and directions without any variance count as if they had noise.
+    its own. An estimate: that long differences are clipped is left out, and what centres keep of the noise of earlier rounds; directions
+    without any variance count as if they had noise.
     """
     means, counts = class_means(config, state)
     of_mean = (multiplier(config, SUMS) * norm_of_images(config, state) / weights(config)[0] / counts) ** 2

@@ -159,10 +159,10 @@ def products_by_group(config: Mixtures, parts: Iterable[Apart], norm: float, in_
         for part, differences, cluster in parts:
             labels, group = labels_of(part), in_groups[labels_of(part), cluster]
             np.add.at(counts, (labels, group), part.mask)
-            yield clipped_vectors(differences[:, -size:], norm) * part.mask[:, None], labels * config.groups + group
+            yield differences[:, -size:] * part.mask[:, None], labels * config.groups + group
 
-    for number, total in second_moments(in_turn(), 1.0, state.facts.num_records).items():
-        sums[divmod(number, config.groups)][:-1] = of_products * triangle(total)
+    for number, total in second_moments(in_turn(), norm, state.facts.num_records).items():
+        sums[divmod(number, config.groups)][:-1] = of_products * triangle(total) / norm**2
     sums[..., -1] = of_ones * counts
     return sums
 

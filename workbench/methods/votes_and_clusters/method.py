@@ -34,6 +34,9 @@ class VotesAndClustersConfig(MethodConfig):
     share_of_drawings: float = Field(
         default=0.5, ge=0, le=1, description="Part of each class's samples that are drawings; the others are of its mixture of Gaussians."
     )
+    variation_of_mixtures: float = Field(
+        default=0.0, ge=0, le=1e6, description="Size of the selection's variations of what is drawn of mixtures; 0 draws it as it is."
+    )
     selection: Evolution = Evolution()
     draws: selecting.Draws = selecting.Draws()
     clusters: cluster_moments.Mixtures = cluster_moments.Mixtures()
@@ -62,6 +65,7 @@ class VotesAndClustersConfig(MethodConfig):
 
 
 LITTLE_NOISE: dict[str, Any] = {"selection.rounds": 8, "selection.candidates": 2_000}
+MOST_CLUSTERS, RECORDS_OF_A_CLUSTER = 200, 27  # then; variations fill what lies between them
 
 
 class VotesAndClusters(PrivateEvolution):
@@ -75,7 +79,7 @@ class VotesAndClusters(PrivateEvolution):
     presets: ClassVar[dict[str, Preset]] = Method.presets
     readings: ClassVar[Mapping[str, Reading]] = {}
     released: ClassVar[tuple[str, ...]] = (*selecting.RELEASED, *cluster_moments.RELEASED)
-    sampling_fields: ClassVar[tuple[str, ...]] = ("share_of_drawings", "draws", "labels")
+    sampling_fields: ClassVar[tuple[str, ...]] = ("share_of_drawings", "variation_of_mixtures", "draws", "labels")
     shapes: ClassVar[tuple[str, ...] | None] = (
         *(PrivateEvolution.shapes or ()),
         "clusters.frequencies",
@@ -88,8 +92,10 @@ class VotesAndClusters(PrivateEvolution):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """Those of the votes, and those of cluster moments."""
-        return selecting.defaults(facts) | _of_clusters(cluster_moments.defaults(facts))
+        """Those of the votes, and those of cluster moments; draws of the mixtures of large drawings are varied as drawings are."""
+        of_votes = selecting.defaults(facts)
+        varied = {"variation_of_mixtures": of_votes["draws.variation_size"]} if selecting.is_large_drawing(facts) else {}
+        return of_votes | _of_clusters(cluster_moments.defaults(facts)) | varied
 
     @classmethod
     def adapted(
@@ -98,14 +104,13 @@ class VotesAndClusters(PrivateEvolution):
         """Clusters as they suit their share of the budget, and more rounds of more candidates where that leaves little noise."""
         assert isinstance(config, VotesAndClustersConfig)
         left = gdp_epsilon(gdp_mu(epsilon, delta) * math.sqrt(1 - config.share_of_votes), delta)
-        of_clusters = {name.removeprefix("clusters.") for name in given if name.startswith("clusters.")}
+        more = _with_little_noise(facts) if cluster_moments.has_little_noise(facts, left, delta) else {}
+        more = {name: value for name, value in more.items() if name not in given}
+        config = with_values(config, more)
+        of_clusters = {name.removeprefix("clusters.") for name in given | set(more) if name.startswith("clusters.")}
         clusters, note = cluster_moments.adapted(config.clusters, facts, left, delta, of_clusters)
-        values: dict[str, Any] = {"clusters": clusters}
-        if cluster_moments.has_little_noise(facts, left, delta):
-            more = {name: value for name, value in LITTLE_NOISE.items() if name not in given}
-            values |= more
-            note += "".join(f" {name} {value:g} for the same reason." for name, value in more.items())
-        return with_values(config, values), note
+        note += "".join(f" {name} {value:g} for the same reason." for name, value in more.items())
+        return with_values(config, {"clusters": clusters}), note
 
     def stages(self, facts: DatasetFacts) -> list[Stage]:
         """Candidates (free) and votes, in turn, then the releases of the mixtures."""
@@ -115,6 +120,11 @@ class VotesAndClusters(PrivateEvolution):
         """No paper."""
         reason = "It is the workbench's own: no paper claims anything for the two together."
         return PrivacyValue(epsilon=math.inf, delta=delta, status="not_evaluated", reason=reason, source=self.source)
+
+
+def _with_little_noise(facts: DatasetFacts) -> dict[str, Any]:
+    clusters = max(1, selecting.records_a_class(facts) // RECORDS_OF_A_CLUSTER)
+    return LITTLE_NOISE | {"clusters.clusters": min(MOST_CLUSTERS, clusters)}
 
 
 def _of_clusters(values: Mapping[str, Any]) -> dict[str, Any]:

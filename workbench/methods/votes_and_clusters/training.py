@@ -34,10 +34,10 @@ def sample(config: VotesAndClustersConfig, state: State, request: SampleRequest)
     rows = np.zeros(request.num_samples, np.int64) if labels is None else labels
     drawn = np.ones(len(rows), bool) if public else in_turn(rows, config.share_of_drawings)
     generator = state.randomness.torch_generator(request.purpose, 0, state.device)
-    drawings = Selector(config.votes, state).draw(rows[drawn], int(drawn.sum()), config.draws, generator, public=public)
-    images = np.zeros((len(rows), *state.facts.shape), np.uint8)
-    images[drawn] = drawings.records
-    images[~drawn] = cluster_moments.drawn_images(config.mixtures, state, rows[~drawn], f"{request.purpose}, mixtures")
+    selector, images = Selector(config.votes, state), np.zeros((len(rows), *state.facts.shape), np.uint8)
+    images[drawn] = selector.draw(rows[drawn], int(drawn.sum()), config.draws, generator, public=public).records
+    of_mixtures = cluster_moments.drawn_images(config.mixtures, state, rows[~drawn], f"{request.purpose}, mixtures")
+    images[~drawn] = selector.varied(of_mixtures, rows[~drawn], config.variation_of_mixtures, generator)
     return Records(images, labels)
 
 

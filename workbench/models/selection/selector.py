@@ -129,6 +129,15 @@ class Selector:
             made[places] = sharpened_images(drawn, draws.sharpening).cpu().numpy()
         return Records(made, labels)
 
+    def varied(self, images: np.ndarray, labels: np.ndarray, size: float, generator: torch.Generator) -> np.ndarray:
+        """uint8 images (N, C, H, W) of these labels (N,), each class's varied as its candidates are."""
+        made = images.copy()
+        for label in np.unique(labels):
+            places = np.flatnonzero(labels == label)
+            own = torch.from_numpy(images[places]).to(self.state.device)
+            made[places] = self._varied_images(own, int(label), size, generator).cpu().numpy()
+        return made
+
     def _draw_again(self, size: float, generator: torch.Generator) -> float:
         """Replace the candidates by as many drawn in proportion to their votes; a repeat is varied. How many were not, in a class."""
         weights, distinct = weights_of(self.kept_votes()), 0
