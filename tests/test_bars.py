@@ -24,7 +24,7 @@ REACHED = [  # recipe, line, mean accuracy of three seeds, at least
     *(("faces-colour", f"cluster-moments, bound 10: {attribute}", 0.80) for attribute in ATTRIBUTES),
 ]
 MISSED = [  # and by how much: a better result moves its line up
-    ("leaderboard", "MNIST, bound 10: private-evolution", 0.98, 0.01),
+    ("leaderboard", "MNIST, bound 10: votes-and-clusters", 0.98, 0.01),
     ("baselines", "dp-feta, bound 10", 0.90, 0.02),
     ("baselines", "psg, bound 10", 0.90, 0.15),
 ]

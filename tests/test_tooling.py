@@ -283,11 +283,12 @@ def test_the_readme_is_short_and_its_table_is_the_leaderboard_s() -> None:
         row = next(row for row in board.splitlines() if row.startswith(f"| {line} |"))  # its first table has accuracies
         return row.split(" | ")[column].removesuffix(" (private)").replace("0.", ".").removesuffix(" |")
 
-    for data, bound, method in product(("MNIST", "Fashion-MNIST"), (1, 10), ("private-evolution", "cluster-moments")):
-        if (data == "MNIST") == (method == "private-evolution"):
-            line, floor = f"{data}, bound {bound}: {method}", f"{data}, bound {bound}: class-moments (floor)"
-            row = next(row for row in readme.splitlines() if row.startswith(f"| {data}, {bound} |"))
-            assert f"| {cell(floor, 3)} | {cell(line, 3)} (`{method}`) | {cell(line, 4)} s |" in row
+    for data, bound in product(("MNIST", "Fashion-MNIST"), (1, 10)):
+        ours = re.findall(rf"^\| {data}, bound {bound}: ([a-z-]+) \|", board, flags=re.MULTILINE)
+        best = max(ours, key=lambda method: float(cell(f"{data}, bound {bound}: {method}", 3).split(" ")[0]))
+        line, floor = f"{data}, bound {bound}: {best}", f"{data}, bound {bound}: class-moments (floor)"
+        row = next(row for row in readme.splitlines() if row.startswith(f"| {data}, {bound} |"))
+        assert f"| {cell(floor, 3)} | {cell(line, 3)} (`{best}`) | {cell(line, 4)} s |" in row
 
 
 def test_the_benchmark_s_tables_are_those_of_its_results() -> None:
