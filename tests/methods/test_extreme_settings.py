@@ -35,6 +35,7 @@ FINE = {  # where next to nothing is as good as nothing, or as the least there i
     "spread",
     "teacher_guidance",
     "threshold",
+    "variation_of_mixtures",
     "variation_size",
     "vlb_weight",
     "weight",
