@@ -55,7 +55,7 @@ def fit(config: PSGConfig, data: Records, public: Records | None, state: State) 
     private = PrivateTraining(config.matching, MATCHING, network, state, tensors, losses, present=data.mask)
     for number in range(state.steps.get(MATCHING, 0) + 1, config.matching.steps + 1):
         step = private.step(number)
-        move_images(config, state)
+        move_images(config, number, state)
         if number % config.teaching.batches == 0:
             last_of_classifier = number % (config.teaching.batches * config.teaching.rounds) == 0
             (draw_anew if last_of_classifier else learn_images)(config, number, state)
@@ -74,7 +74,7 @@ def learned_set(state: State) -> tuple[Tensor, Tensor]:
     return images.flatten(0, 1), labels
 
 
-def move_images(config: PSGConfig, state: State) -> None:
+def move_images(config: PSGConfig, number: int, state: State) -> None:
     """One step of gradient descent of the images on the distance between their gradient and the noisy one."""
     kept, network = state.optimizers[MATCHING], state.modules["network"]
     assert isinstance(kept, KeptGradient)
@@ -85,7 +85,8 @@ def move_images(config: PSGConfig, state: State) -> None:
         own = torch.autograd.grad(loss, list(network.parameters()), create_graph=True)
         apart = distance(list(own), kept.gradients)
         (slope,) = torch.autograd.grad(apart, images)
-    moves = config.momentum * state.tensors["moves"] - config.matching.learning_rate * slope.view_as(state.tensors["images"])
+    rate = config.matching.learning_rate_at(number)
+    moves = config.momentum * state.tensors["moves"] - rate * slope.view_as(state.tensors["images"])
     state.tensors["moves"], state.tensors["images"] = moves, state.tensors["images"] + moves
 
 
