@@ -1,17 +1,31 @@
 """The recipes' results as shipped: whole, typed, of recipes that are shipped too, and copied out."""
 
+import json
 import math
+import shutil
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 import workbench.measured
 from workbench.evaluation import METRICS
 from workbench.measured import COLUMNS, load_measured
 from workbench.methods import METHODS
 from workbench.recipes.lines import load_recipe
+from workbench.recipes.rows import write_rows
 
 FILES = sorted(Path(workbench.measured.__file__).parent.glob("*.csv"))
+RESULTS = Path(__file__).parents[1] / "docs/results"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_is_shipped_is_what_the_results_say(path: Path, tmp_path: Path) -> None:
+    anew = Path(shutil.copy(path, tmp_path))
+    write_rows(load_recipe(path.stem), json.loads((RESULTS / f"{path.stem}.json").read_text())["results"], anew)
+    assert path.read_text() == anew.read_text(), f"Run `workbench report docs/results/{path.stem}.json --rows {path}`."
+        f"Run `workbench report docs/results/{path.stem}.json --rows {path.relative_to(Path.cwd())}`."
+    )
 
 
 def test_every_row_is_of_a_line_of_its_recipe_at_that_line_s_bound() -> None:

@@ -12,14 +12,21 @@ from docs.site.lessons import carry_out
 from docs.site.outputs import keep
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+RECIPES = ["!workbench/recipes/*.json", "!workbench/recipes/comparisons/*.json"]  # what is to be measured, not what was
 # Of what a browser shows, rows of images and what these take.
-DEPENDS = ["workbench/**", "!workbench/pages/**", "!workbench/server/**", "!workbench/ui/[!gtw]*.py"]
+DEPENDS = ["workbench/**", "!workbench/pages/**", "!workbench/server/**", "!workbench/ui/[!gtw]*.py", *RECIPES]
 MOST_SECONDS = 180.0  # of processor time over two cores, which other work on the machine does not lengthen
+
+
+def depends(path: Path) -> list[str]:
+    """The package less what the lesson does not read, and the lesson."""
+    measured = [] if "load_measured" in path.read_text() else ["!workbench/measured/*.csv"]
+    return [*DEPENDS, *measured, f"notebooks/{path.name}"]
 
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, id=path.stem, marks=pytest.mark.slow(depends=[*DEPENDS, f"notebooks/{path.name}"])) for path in NOTEBOOKS],
+    [pytest.param(path, id=path.stem, marks=pytest.mark.slow(depends=depends(path))) for path in NOTEBOOKS],
 )
 def test_a_lesson_in_full(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any]) -> None:
     monkeypatch.delenv("FAST", raising=False)
