@@ -102,6 +102,14 @@ def test_classifiers_keep_records_apart_and_fit_the_images() -> None:
         make_plan("psg", DIGITS.facts, epsilon=10.0, settings={"classifier.blocks": 4})
 
 
+@pytest.mark.parametrize(("known", "expected"), [(DIGITS.facts, (1, 4, 2_000, 15.0)), (MNIST, (3, 16, 600, 5.0))], ids=["8x8", "28x28"])
+def test_defaults_are_those_that_were_measured(known: DatasetFacts, expected: tuple[float, ...]) -> None:
+    """The smaller classifier and the longer moves were chosen on 8x8 pixels, and are for small images alone."""
+    config = make_plan("psg", known, epsilon=10.0).config
+    classifier, matching = config["classifier"], config["matching"]
+    assert (classifier["blocks"], classifier["width"], matching["steps"], matching["learning_rate"]) == expected
+
+
 def test_one_class_has_no_classifier() -> None:
     known = DIGITS.facts.model_copy(update={"classes": ()})
     with pytest.raises(WorkbenchError, match="two classes or more"):
