@@ -116,9 +116,17 @@ def test_one_class_has_no_classifier() -> None:
         make_plan("psg", known, epsilon=10.0)
 
 
-def test_images_that_stay_what_they_began_as_are_said_to_be_noise() -> None:
+def test_noise_is_what_images_of_a_class_do_not_share() -> None:
+    """Normals that a class shares are no noise; normals of an image's own are, wherever they come from; of one image, the first of them."""
     plan = quick_plan("psg")
     state, built = new_state(plan, seed=0), plan.build()
-    assert (built.noise_share(state) or 0.0) > 0.9
-    state.tensors["images"] *= 3.0
-    assert built.noise_share(state) == pytest.approx(1 / 9, rel=0.1)
+    assert (built.noise_share(state) or 0.0) > 0.9, "images that stay what they began as"
+    drawn = torch.Generator().manual_seed(0)
+    classes = state.facts.num_classes
+    shared, own = (torch.randn(classes, count, *state.facts.shape, generator=drawn) for count in (1, 20))
+    state.tensors["images"] = 2.0 * shared + own
+    assert built.noise_share(state) == pytest.approx(1 / 5, rel=0.1)
+    state.tensors["images"] = 2.0 * (shared + own)
+    assert built.noise_share(state) == pytest.approx(1 / 2, rel=0.1), "moved farther by noise"
+    state.tensors["images"] = 3.0 * shared
+    assert built.noise_share(state) == pytest.approx(1 / 9, rel=0.2), "one image a class"

@@ -131,5 +131,15 @@ def sample(config: PSGConfig, state: State, request: SampleRequest) -> Records:
 
 
 def noise_share(config: PSGConfig, state: State) -> float:
-    """Of the squares of the images' numbers, what the standard normals have that every image began as: moves are added to these."""
-    return min(1.0, 1.0 / max(float(state.tensors["images"].square().mean()), 1e-300))
+    """Of the squares of the images' numbers, what no two images of a class share: what they began as, and most of what noise moved.
+
+    A class' images begin apart and follow the same gradients. Noise that moves all of them alike is not in it, so noise may have more;
+    of one image a class, what it began as is all that is known.
+    """
+    images = state.tensors["images"].double()
+    squares = max(float(images.square().mean()), 1e-300)
+    count = images.shape[1]
+    if count == 1:
+        return min(1.0, 1.0 / squares)
+    shared = (count * float(images.mean(dim=1).square().mean()) - squares) / (count - 1)
+    return min(1.0, max(0.0, 1.0 - shared / squares))
