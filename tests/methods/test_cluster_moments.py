@@ -14,6 +14,8 @@ from workbench.experiment import fit, new_state, sample
 from workbench.methods.cluster_moments import ClusterMoments, ClusterMomentsConfig, mixture, training
 from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, replacement_factor
 from workbench.methods.cluster_moments.mixture import coefficients_of, cosines, images_of
+from workbench.models.frames import STANDARD, frames_of
+from workbench.models.reframing import reframed
 from workbench.plan import Plan
 from workbench.planning import make_plan
 from workbench.privacy.accounting.gaussian import gdp_epsilon
@@ -308,3 +310,29 @@ def test_an_interrupted_run_goes_on_from_its_last_release() -> None:
     assert [(step.stage, step.step) for step in fit(made, DIGITS, resumed)] == [(CLUSTERS, 2), (SPREADS, 1)]
     for name in ClusterMoments.released:
         assert torch.equal(resumed.tensors[name], whole.tensors[name]), name
+
+
+def test_images_of_one_shape_in_many_frames_are_one_shape_to_the_mixture() -> None:
+    """Slanted and widened bars: in the standard frame they differ by less, and draws have the frames of the records."""
+    drawn = np.random.default_rng(0)
+    given = STANDARD + drawn.normal(0, [0.1, 0.1, 0.3, 0.15, 0.1], (400, 5))
+    bar = np.zeros((1, 1, 28, 28), np.float32)
+    bar[..., 8:20, 12:16] = bar[..., 17:20, 10:19] = 1.0
+    bars = np.broadcast_to(bar, (400, 1, 28, 28))
+    images = (reframed(bars, STANDARD, given) * 255).round().astype(np.uint8)
+    facts = DatasetFacts(name="bars", kind=ImageKind(size=(1, 28, 28)), num_records=400, classes=("bar",))
+    data = Dataset(facts, Records(images, np.zeros(400, np.int64)), Records(images[:10], np.zeros(10, np.int64)))
+    spreads = {}
+    for normalised in (False, True):
+        settings = {"noise_multiplier": SILENT, "moment_normalisation": normalised, "clusters": 1, "rounds": 1}
+        made = make_plan("cluster-moments", facts, settings=settings)
+        state = fitted(made, data)
+        config = config_of(made)
+        second = mixture.second_moment(config, state)
+        spreads[normalised] = float(np.trace(second[: 18 * 18, : 18 * 18]))
+        if normalised:
+            frames = frames_of(sample(made, state, 400).records)
+            seen = frames_of(images)
+            assert frames.mean(axis=0) == pytest.approx(seen.mean(axis=0), abs=0.05)
+            assert frames[:, 2].std() == pytest.approx(seen[:, 2].std(), rel=0.25), "slants vary as the records' do"
+    assert spreads[True] < 0.5 * spreads[False]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from support.quick import quick_plan
 
 from workbench.datasets import load
@@ -14,6 +15,7 @@ from workbench.methods.cluster_moments import training as cluster_moments
 from workbench.methods.fields import with_values
 from workbench.methods.votes_and_clusters import VotesAndClustersConfig
 from workbench.methods.votes_and_clusters.training import in_turn, noise_share, sample
+from workbench.models.frames import frames_of
 from workbench.models.sample_request import SampleRequest
 from workbench.plan import Plan
 from workbench.planning import make_plan
@@ -82,6 +84,23 @@ def test_draws_of_the_mixtures_alone_are_varied_by_their_size() -> None:
     assert not same[~drawn].any()
     by_class = [(usual.records[~drawn & (usual.labels == label)], varied.records[~drawn & (varied.labels == label)]) for label in range(10)]
     assert all(np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.5 for before, after in by_class)
+
+
+def test_drawings_are_brought_to_frames_of_the_mixtures() -> None:
+    """Votes in the standard frame say nothing of frames: those of the candidates go, those of the records come."""
+    normalised = {"clusters.moment_normalisation": True, "selection.space": "standard-frame"}
+    settings = {"noise_multiplier": 0.05, "draws.variation_size": 0.0, "draws.sharpening": 0.0, "share_of_drawings": 1.0}
+    config, state, _ = fitted(**settings | normalised)
+    chosen = DIGITS.train.labels == 1
+    state.modules["candidates"].images[1] = torch.roll(state.modules["candidates"].images[1], 2, dims=-1)
+    places = frames_of(sample(config, state, SampleRequest(400, labels=np.ones(400, np.int64))).records)[:, 0]
+    assert places.mean() == pytest.approx(frames_of(DIGITS.train.records[chosen])[:, 0].mean(), abs=0.15)
+    usual = with_values(config, {"selection.space": "pixels"})
+    assert frames_of(sample(usual, state, SampleRequest(400, labels=np.ones(400, np.int64))).records)[:, 0].mean() > places.mean() + 0.5
+    public = sample(config, state, SampleRequest(40, source="public"))
+    assert np.array_equal(public.records, sample(usual, state, SampleRequest(40, source="public")).records), (
+        "none of the mixtures' in these"
+    )
 
 
 def test_draws_of_mixtures_are_varied_as_much_as_drawings_where_these_are_large() -> None:

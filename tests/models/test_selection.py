@@ -252,7 +252,7 @@ def test_votes_may_be_cast_in_the_features_of_a_classifier_of_public_images() ->
         next(selector(space="classifier").run(records(), Records(public.records)))
 
 
-@pytest.mark.parametrize("space", ["pixels", "classifier"])
+@pytest.mark.parametrize("space", ["pixels", "standard-frame", "classifier"])
 def test_a_records_features_are_its_own_whoever_stands_beside(space: str) -> None:
     """Scaled by its own batch, say, one record would move the votes of all others in it."""
     public = Records(images(30), np.arange(30) % CLASSES)
@@ -332,3 +332,14 @@ def test_what_is_compared_for_the_nearest_is_exact_at_the_most_features_of_eithe
     assert spaces.nearest(features, targets, 1).item() == (0 if sign > 0 else 1)
     with pytest.raises(WorkbenchError, match=r"at most 2\^19 features"):
         spaces.nearest(torch.zeros(1, spaces.MOST_DIMENSIONS + 1), torch.zeros(1, spaces.MOST_DIMENSIONS + 1), 1)
+
+
+def test_in_the_standard_frame_an_image_votes_for_its_shape_wherever_it_lies() -> None:
+    """A bar that lies to the right is nearest to the same bar on the left, and by pixels to another shape that lies where it does."""
+    left, right, other = (torch.zeros((1, 1, 28, 28), dtype=torch.uint8) for _ in range(3))
+    left[..., 6:20, 5:8] = right[..., 8:22, 14:17] = other[..., 8:22, 14:17] = other[..., 14:16, 10:21] = 255
+    candidates = torch.stack([left, other], 1)
+    data = Records(right.numpy(), np.zeros(1, np.int64))
+    pixels = spaces.blurred_pixels(1.0, 28, 28, CPU)
+    assert spaces.count_votes(pixels, candidates, data, 1).tolist() == [[0, 1]]
+    assert spaces.count_votes(spaces.in_standard_frames(pixels), candidates, data, 1).tolist() == [[1, 0]]

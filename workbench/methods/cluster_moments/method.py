@@ -15,6 +15,7 @@ from workbench.datasets.base import DatasetFacts
 from workbench.errors import WorkbenchError
 from workbench.methods.base import CalibratedField, Method, MethodConfig, Target
 from workbench.methods.fields import with_values
+from workbench.models import frames
 from workbench.models.label_shares import LabelShares
 from workbench.privacy.accounting.events import ReplaceOneGaussianDpEvent
 from workbench.privacy.accounting.gaussian import gdp_mu
@@ -30,6 +31,7 @@ class Mixtures(MethodConfig):
         "rounds": (1, 2),
         "share_of_counts": (0.2, 0.9),  # from .5 on two images move less than two ones
         "groups": (0, 2),
+        "moment_normalisation": (True,),
     }
 
     noise_multiplier: float | None = Field(
@@ -65,6 +67,10 @@ class Mixtures(MethodConfig):
     group_directions: int = Field(
         default=60, ge=1, le=1_200, description="The widest directions, that a group's covariance is in; in others all records' is taken."
     )
+    moment_normalisation: bool = Field(
+        default=False,
+        description="Bring each image to a standard place, slant and size; how it was is summed beside it, and draws are brought back.",
+    )
     max_norm: float = Field(default=0.46, ge=1e-3, le=1, description="Norm that an image is clipped to for the sums by class.")
     max_difference: float = Field(
         default=0.24, ge=1e-3, le=1, description="Norm that its difference from its class's noisy mean is clipped to."
@@ -96,8 +102,8 @@ class Mixtures(MethodConfig):
         return channels, min(self.frequencies, height), min(self.frequencies, width)
 
     def dimensions(self, facts: DatasetFacts) -> int:
-        """Numbers of an image as it is looked at."""
-        return math.prod(self.coarse_shape(facts))
+        """Numbers of an image as it is looked at: coarse cosines, and its frame where it is brought to a standard one."""
+        return math.prod(self.coarse_shape(facts)) + frames.NUMBERS * self.moment_normalisation
 
     def used_directions(self, facts: DatasetFacts) -> int:
         """Directions that images are drawn in: no more than there are numbers."""
@@ -197,7 +203,7 @@ class ClusterMoments(Method):
     Config = ClusterMomentsConfig
     implementation = "workbench.methods.cluster_moments.training"
     released: ClassVar[tuple[str, ...]] = RELEASED
-    shapes: ClassVar[tuple[str, ...] | None] = ("frequencies", "directions", "clusters")
+    shapes: ClassVar[tuple[str, ...] | None] = ("frequencies", "directions", "clusters", "moment_normalisation")
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     sampling_fields: ClassVar[tuple[str, ...]] = ("labels",)
     config: ClusterMomentsConfig

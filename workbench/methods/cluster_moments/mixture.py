@@ -7,8 +7,11 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.cluster import KMeans
 
+from workbench.datasets.base import DatasetFacts
 from workbench.methods.class_moments.training import root, symmetric
 from workbench.methods.cluster_moments.method import CLUSTERS, SPREADS, SUMS, Mixtures, multiplier
+from workbench.models import frames
+from workbench.models.reframing import in_standard_frame, reframed
 from workbench.training.state import State
 
 
@@ -28,6 +31,34 @@ def images_of(coefficients: np.ndarray, coarse: tuple[int, int, int], size: tupl
     """Images (N, C, H, W) of coefficients (N, C * rows * columns), `coarse` being (C, rows, columns) and `size` (H, W)."""
     grids = coefficients.reshape(-1, *coarse)
     return cosines(coarse[1], size[0]).T @ grids @ cosines(coarse[2], size[1])
+
+
+FRAME_WEIGHT = 0.2  # of the norm of a white image: what a frame's numbers are multiplied by, so that they weigh as much as pixels
+
+
+def vectors_of(config: Mixtures, facts: DatasetFacts, images: np.ndarray) -> np.ndarray:
+    """uint8 images (N, C, H, W) as they are looked at (N, D): coarse cosines of pixels in [0, 1], and the frame that each had."""
+    _, rows, columns = config.coarse_shape(facts)
+    if not config.moment_normalisation:
+        return coefficients_of(images / 255.0, rows, columns)
+    pixels, found = in_standard_frame(images)
+    apart = FRAME_WEIGHT * math.sqrt(facts.dimensions) * (found - frames.STANDARD)
+    return np.concatenate([coefficients_of(pixels.astype(np.float64), rows, columns), apart], axis=1)
+
+
+def of_vectors(config: Mixtures, facts: DatasetFacts, vectors: np.ndarray) -> np.ndarray:
+    """Images float (N, C, H, W) of vectors (N, D), in the frames that these say."""
+    coarse, size = config.coarse_shape(facts), (facts.shape[1], facts.shape[2])
+    if not config.moment_normalisation:
+        return images_of(vectors, coarse, size)
+    pixels = images_of(vectors[:, : -frames.NUMBERS], coarse, size)
+    return reframed(np.clip(pixels, 0.0, 1.0), frames.STANDARD, frames_in(config, facts, vectors))
+
+
+def frames_in(config: Mixtures, facts: DatasetFacts, vectors: np.ndarray) -> np.ndarray:
+    """The frames (N, 5) that vectors (N, D) say."""
+    said = vectors[:, -frames.NUMBERS :] / (FRAME_WEIGHT * math.sqrt(facts.dimensions)) + frames.STANDARD
+    return np.clip(said, frames.LOWEST, frames.HIGHEST)
 
 
 LEAST_COUNT = 0.1  # of an even share of the records: what a noisy count is taken to be at least

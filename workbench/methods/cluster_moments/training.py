@@ -18,7 +18,6 @@ from workbench.methods.class_moments.training import (
 )
 from workbench.methods.cluster_moments import mixture
 from workbench.methods.cluster_moments.method import CLUSTERS, SECOND_MOMENT, SPREADS, SUMS, ClusterMomentsConfig, Mixtures, multiplier
-from workbench.methods.cluster_moments.mixture import coefficients_of, images_of
 from workbench.models.label_shares import labels_by
 from workbench.models.sample_request import SampleRequest
 from workbench.records import Records
@@ -37,7 +36,7 @@ class Differences:
 
     def vectors(self, records: Records) -> np.ndarray:
         """What the records add, not yet clipped: (N, D)."""
-        return coefficients(self.config, self.facts, records) - self.means[labels_of(records)]
+        return mixture.vectors_of(self.config, self.facts, records.records) - self.means[labels_of(records)]
 
 
 Apart = tuple[Records, np.ndarray, np.ndarray]  # records, their differences (N, k) from clusters, and these clusters (N,)
@@ -78,18 +77,12 @@ def keep(state: State, found: Mapping[str, np.ndarray]) -> None:
     state.tensors |= {name: torch.from_numpy(values).to(state.device) for name, values in found.items()}
 
 
-def coefficients(config: Mixtures, facts: DatasetFacts, records: Records) -> np.ndarray:
-    """Coarse cosines (N, D) of the records, whose pixels are in [0, 1]."""
-    _, rows, columns = config.coarse_shape(facts)
-    return coefficients_of(records.records / 255.0, rows, columns)
-
-
 def release_sums(config: Mixtures, data: Records, state: State, step: int) -> np.ndarray:
     """Sums of images and ones by class, with noise: (classes, D + 1)."""
     norm, grid = mixture.norm_of_images(config, state), unit_grid(config, SUMS, state)
     total = np.zeros(tuple(state.tensors["class_sums"].shape), np.int64)
     for part in chunks(data):
-        added = with_ones(config, clipped_vectors(coefficients(config, state.facts, part), norm))
+        added = with_ones(config, clipped_vectors(mixture.vectors_of(config, state.facts, part.records), norm))
         np.add.at(total, labels_of(part), grid.truncated(added) * part.mask[:, None])
     return state.randomness.release(SUMS, step, total, grid)
 
@@ -185,7 +178,7 @@ def with_ones(config: Mixtures, vectors: np.ndarray) -> np.ndarray:
 
 def turned_differences(config: Mixtures, state: State, directions: mixture.Directions, records: Records) -> np.ndarray:
     """Differences from class means in the directions (N, k): each by a product of its own, whatever stands beside it."""
-    differences = coefficients(config, state.facts, records) - directions.means[labels_of(records)]
+    differences = mixture.vectors_of(config, state.facts, records.records) - directions.means[labels_of(records)]
     return (differences[:, None] @ directions.axes)[:, 0]
 
 
@@ -217,6 +210,17 @@ def sample(config: ClusterMomentsConfig, state: State, request: SampleRequest) -
 
 def drawn_images(config: Mixtures, state: State, rows: np.ndarray, purpose: str) -> np.ndarray:
     """Images (N, C, H, W) of the mixtures of these classes (N,), from the random stream `purpose`."""
+    images = mixture.of_vectors(config, state.facts, drawn_vectors(config, state, rows, purpose))
+    return to_uint8(2.0 * images - 1.0)
+
+
+def drawn_frames(config: Mixtures, state: State, rows: np.ndarray, purpose: str) -> np.ndarray:
+    """Frames (N, 5) of the mixtures of these classes (N,), where there are any, from the random stream `purpose`."""
+    return mixture.frames_in(config, state.facts, drawn_vectors(config, state, rows, purpose))
+
+
+def drawn_vectors(config: Mixtures, state: State, rows: np.ndarray, purpose: str) -> np.ndarray:
+    """Vectors (N, D) of the mixtures of these classes (N,)."""
     directions = mixture.directions(config, state)
     parted = mixture.clusters(config, state, directions)
     generator = state.randomness.torch_generator(purpose)
@@ -227,9 +231,7 @@ def drawn_images(config: Mixtures, state: State, rows: np.ndarray, purpose: str)
     for label, one in np.ndindex(roots.shape[:2]):
         chosen = (rows == label) & (group == one)
         spread[chosen] = noise[chosen] @ roots[label, one].T
-    drawn = directions.means[rows] + (parted.means[rows, cluster] + spread) @ directions.axes.T
-    images = images_of(drawn, config.coarse_shape(state.facts), (state.facts.shape[1], state.facts.shape[2]))
-    return to_uint8(2.0 * images - 1.0)
+    return directions.means[rows] + (parted.means[rows, cluster] + spread) @ directions.axes.T
 
 
 def noise_share(config: Mixtures, state: State) -> float:

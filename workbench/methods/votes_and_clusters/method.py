@@ -58,6 +58,11 @@ class VotesAndClustersConfig(MethodConfig):
         """The mixtures with the noise of what the votes leave."""
         return with_values(self.clusters, {"noise_multiplier": self._known() / math.sqrt(1 - self.share_of_votes)})
 
+    @property
+    def has_frames(self) -> bool:
+        """Whether drawings are voted for in the standard frame and brought to frames of the mixtures."""
+        return self.clusters.moment_normalisation and self.selection.space == "standard-frame"
+
     def _known(self) -> float:
         if self.noise_multiplier is None:
             raise WorkbenchError("Expected a noise_multiplier, got none: give one, or an epsilon to calibrate it to.")
@@ -86,6 +91,7 @@ class VotesAndClusters(PrivateEvolution):
         "clusters.directions",
         "clusters.clusters",
         "clusters.groups",
+        "clusters.moment_normalisation",
     )
     calibrated_fields: ClassVar[tuple[CalibratedField, ...]] = (CalibratedField("noise_multiplier"),)
     config: VotesAndClustersConfig  # type: ignore[assignment]

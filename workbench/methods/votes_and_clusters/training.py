@@ -35,10 +35,16 @@ def sample(config: VotesAndClustersConfig, state: State, request: SampleRequest)
     drawn = np.ones(len(rows), bool) if public else in_turn(rows, config.share_of_drawings)
     generator = state.randomness.torch_generator(request.purpose, 0, state.device)
     selector, images = Selector(config.votes, state), np.zeros((len(rows), *state.facts.shape), np.uint8)
-    images[drawn] = selector.draw(rows[drawn], int(drawn.sum()), config.draws, generator, public=public).records
+    frames = None if public or not config.has_frames else of_drawings(config, state, rows[drawn], request.purpose)
+    images[drawn] = selector.draw(rows[drawn], int(drawn.sum()), config.draws, generator, public=public, frames=frames).records
     of_mixtures = cluster_moments.drawn_images(config.mixtures, state, rows[~drawn], f"{request.purpose}, mixtures")
     images[~drawn] = selector.varied(of_mixtures, rows[~drawn], config.variation_of_mixtures, generator)
     return Records(images, labels)
+
+
+def of_drawings(config: VotesAndClustersConfig, state: State, rows: np.ndarray, purpose: str) -> np.ndarray:
+    """Frames (N, 5) for drawings of these classes (N,): votes in the standard frame say nothing of them, the mixtures do."""
+    return cluster_moments.drawn_frames(config.mixtures, state, rows, f"{purpose}, frames")
 
 
 def in_turn(rows: np.ndarray, share: float) -> np.ndarray:

@@ -53,7 +53,7 @@ class Selection(BaseModel):
     method with defaults of its own makes a subclass that gives the fields anew.
     """
 
-    switches: ClassVar[Switches] = {"choices": (1, 2), "blur": (0.0,), "variations": ((), ("denoise",))}
+    switches: ClassVar[Switches] = {"choices": (1, 2), "blur": (0.0,), "variations": ((), ("denoise",)), "space": ("standard-frame",)}
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -69,9 +69,10 @@ class Selection(BaseModel):
     threshold: float = Field(default=2.0, ge=0, le=1e6, description="Noisy counts below so many of their deviations count as no votes.")
     dataset: str = Field(default="glyphs", description="Public images that the first candidates are.")
     records: int = Field(default=20_000, ge=1, description="Public images to take them from.")
-    space: Literal["pixels", "classifier"] = Field(
+    space: Literal["pixels", "standard-frame", "classifier"] = Field(
         default="pixels",
-        description="What the nearest candidate is found by: blurred pixels, or features of a classifier of public images.",
+        description="What the nearest candidate is found by: blurred pixels, these after images were brought to a standard place, slant "
+        "and size, or features of a classifier of public images.",
     )
     blur: float = Field(default=1.0, ge=0, le=64, description="Deviation, in pixels, of the blur of pixels; 0 for none.")
     classifier: ClassifierTraining = ClassifierTraining()

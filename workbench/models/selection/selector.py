@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from workbench import networks
 from workbench.datasets.base import DatasetFacts, to_unit_range
 from workbench.errors import WorkbenchError
+from workbench.models.frames import frames_of
+from workbench.models.reframing import reframed
 from workbench.models.selection import denoising, spaces
 from workbench.models.selection.config import CANDIDATES, CLASSIFIER, VOTES, Draws, Selection
 from workbench.models.selection.variations import sharpened_images, varied_images
@@ -114,10 +116,20 @@ class Selector:
         labels = np.repeat(np.arange(len(best)), best.shape[1]) if self.facts.classes else None
         return Records(favourites.flatten(0, 1).cpu().numpy(), labels)
 
-    def draw(self, labels: np.ndarray | None, count: int, draws: Draws, generator: torch.Generator, *, public: bool = False) -> Records:
+    def draw(
+        self,
+        labels: np.ndarray | None,
+        count: int,
+        draws: Draws,
+        generator: torch.Generator,
+        *,
+        public: bool = False,
+        frames: np.ndarray | None = None,
+    ) -> Records:
         """`count` images of these labels (int64 (count,), or None for one class): candidates drawn by their votes, and varied.
 
-        `public`: of the candidates before the first vote, all alike. Draws from a generator on the state's device.
+        `public`: of the candidates before the first vote, all alike. `frames` (count, 5) are those that they are brought to before they
+        are varied; None leaves them their own. Draws from a generator on the state's device.
         """
         weights = torch.ones_like(self.state.tensors["votes"]) if public else weights_of(self.kept_votes(), draws.power)
         images, made = self._images("public_candidates" if public else "candidates"), np.zeros((count, *self.facts.shape), np.uint8)
@@ -125,7 +137,8 @@ class Selector:
         for label in np.unique(wanted):
             places = np.flatnonzero(wanted == label)
             index = torch.multinomial(weights[label], len(places), replacement=True, generator=generator)
-            drawn = self._varied_images(images[label][index], int(label), draws.variation_size, generator)
+            chosen = images[label][index] if frames is None else reframed_images(images[label][index], frames[places])
+            drawn = self._varied_images(chosen, int(label), draws.variation_size, generator)
             made[places] = sharpened_images(drawn, draws.sharpening).cpu().numpy()
         return Records(made, labels)
 
@@ -187,9 +200,10 @@ class Selector:
     @cached_property
     def _space(self) -> spaces.Space:
         """Where the nearest candidate is looked for; made of public images alone."""
-        if self.settings.space == "pixels":
+        if self.settings.space != "classifier":
             _, height, width = self.facts.shape
-            return spaces.blurred_pixels(self.settings.blur, height, width, self.state.device)
+            pixels = spaces.blurred_pixels(self.settings.blur, height, width, self.state.device)
+            return spaces.in_standard_frames(pixels) if self.settings.space == "standard-frame" else pixels
         network = self.state.modules["selection_classifier"]
         assert isinstance(network, networks.SmallCNN)
         scale = max(spaces.largest_feature(network, images) for images in self._images("public_candidates"))
@@ -220,6 +234,13 @@ def new_classifier(facts: DatasetFacts, state: State) -> networks.SmallCNN:
         lambda: build((channels, height, width), max(facts.num_classes, 1), CLASSIFIER_WIDTH), state.randomness.torch_generator(CLASSIFIER)
     )
     return made.to(state.device)
+
+
+def reframed_images(images: Tensor, frames: np.ndarray) -> Tensor:
+    """uint8 images (N, C, H, W) brought to `frames` (N, 5) from their own."""
+    given = images.cpu().numpy()
+    made = reframed(given / np.float32(255), frames_of(given), frames)
+    return torch.from_numpy((made * 255.0).round().astype(np.uint8)).to(images.device)
 
 
 def weights_of(votes: Tensor, power: float = 1.0) -> Tensor:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from workbench import networks
 from workbench.errors import WorkbenchError
+from workbench.models.reframing import in_standard_frame
 from workbench.records import Records
 
 LARGEST = 2**16
@@ -32,6 +33,16 @@ def blurred_pixels(deviation: float, height: int, width: int, device: torch.devi
         return torch.floor(down @ images.double() @ right.T / (WEIGHT**2 / PER_PIXEL)).flatten(1)
 
     return space
+
+
+def in_standard_frames(space: Space) -> Space:
+    """`space` of images that were each brought to the standard frame, rounded to whole pixel values as before."""
+
+    def framed(images: Tensor) -> Tensor:
+        found, _ = in_standard_frame(images.cpu().numpy())
+        return space(torch.from_numpy((found * 255.0).round().astype(np.uint8)).to(images.device))
+
+    return framed
 
 
 def blur_matrix(deviation: float, side: int) -> np.ndarray:
