@@ -257,6 +257,7 @@ THEOREMS: dict[int, Theorem] = {
             "workbench/methods/prior_moments/method.py": ("PriorMoments",),
             "workbench/methods/cluster_moments/method.py": ("multiplier", "replacement_factor"),
             "workbench/methods/cluster_moments/training.py": ("release_clusters", "products_by_group"),
+            "workbench/models/reframing.py": ("in_standard_frame",),
             "workbench/methods/votes_and_clusters/method.py": ("VotesAndClustersConfig",),
             "workbench/methods/private_classifier/training.py": ("release", "gradients"),
             "workbench/methods/dp_feta/method.py": ("CentralImages",),
@@ -287,6 +288,7 @@ THEOREMS: dict[int, Theorem] = {
                 "test_one_record_moves_a_release_no_farther_than_stated",
                 "test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit",
             ),
+            "tests/models/test_frames.py": ("test_an_image_is_brought_there_alike_alone_and_in_company",),
             "tests/methods/test_votes_and_clusters.py": ("test_both_are_one_gaussian_mechanism_whatever_the_share",),
             "tests/methods/test_private_classifier.py": (
                 "test_all_steps_are_one_gaussian_mechanism",

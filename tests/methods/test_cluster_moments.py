@@ -18,6 +18,7 @@ from workbench.models.frames import STANDARD, frames_of
 from workbench.models.reframing import reframed
 from workbench.plan import Plan
 from workbench.planning import make_plan
+from workbench.privacy.accounting.events import Distances
 from workbench.privacy.accounting.gaussian import gdp_epsilon
 from workbench.records import ImageKind, Records
 from workbench.training.state import State
@@ -50,16 +51,36 @@ def test_the_four_releases_are_one_gaussian_mechanism_whatever_the_rounds() -> N
     assert made.claim.status == "not_evaluated"
 
 
-@pytest.mark.parametrize(("stage", "groups"), [(SUMS, 0), (SECOND_MOMENT, 0), (CLUSTERS, 0), (SPREADS, 0), (SPREADS, 2)])
+EVERY_STAGE = [(SUMS, 0), (SECOND_MOMENT, 0), (CLUSTERS, 0), (SPREADS, 0), (SPREADS, 2)]
+
+
+@pytest.mark.parametrize(("stage", "groups"), EVERY_STAGE)
 @pytest.mark.parametrize("share", [0.2, 0.9])
 def test_one_record_moves_a_release_no_farther_than_stated(stage: str, groups: int, share: float) -> None:
     """Black, white and checked ones beside each other, in one class and in two: the farthest come close to what is stated."""
+    nulled, moved, stated = farthest(stage, groups, share, moment_normalisation=False)
+    squares = stage == SPREADS and not groups  # of norm 1 only where a difference lies in one direction
+    assert 0.999 * stated.zero_out <= nulled <= stated.zero_out * 1.000001 or (squares and nulled <= stated.zero_out)
+    least = {SUMS: 0.7, SECOND_MOMENT: 0.98, CLUSTERS: 0.8, SPREADS: 0.1 if squares else 0.98}[stage]
+    assert least * stated.replace_one <= moved <= stated.replace_one * 1.000001
+
+
+@pytest.mark.parametrize(("stage", "groups"), EVERY_STAGE)
+def test_nor_does_one_that_is_brought_to_the_standard_frame(stage: str, groups: int) -> None:
+    nulled, moved, stated = farthest(stage, groups, 0.2, moment_normalisation=True)
+    assert 0.05 * stated.zero_out <= nulled <= stated.zero_out * 1.000001
+    assert 0.1 * stated.replace_one <= moved <= stated.replace_one * 1.000001
+
+
+def farthest(stage: str, groups: int, share: float, **settings: Any) -> tuple[float, float, Distances]:
+    """How far making the first record null, and replacing it, moves a release, in deviations of its noise; and what is stated."""
     clusters = {"clusters": 3, "groups": groups, "group_directions": 20} if groups else {"clusters": 1}
-    made = plan(max_difference=0.05, max_norm=0.2, reach=0.1, frequencies=8, directions=64, share_of_counts=share, **clusters)
+    made = plan(max_difference=0.05, max_norm=0.2, reach=0.1, frequencies=8, directions=64, share_of_counts=share, **clusters, **settings)
     state, config = fitted(made), config_of(made)
     stated = next(planned for planned in made.stages if planned.name == stage).distances
     assert stated is not None
     tensor, release = training.RELEASES[stage]
+    assert tensor in ClusterMoments.released
     unit = _unit(stage, config, state)
     checked = np.indices((8, 8)).sum(0)[None] % 2 == 0
     others = [np.zeros((1, 8, 8)), np.full((1, 8, 8), 255), 255 * checked, 255 * ~checked]
@@ -74,12 +95,7 @@ def test_one_record_moves_a_release_no_farther_than_stated(stage: str, groups: i
 
     releases = [released(image, label) for image in others for label in (0, 1)]
     nulled = max(float(np.linalg.norm(one - released(None, 0))) for one in releases) / unit
-    moved = max(float(np.linalg.norm(one - other)) for one in releases for other in releases) / unit
-    assert tensor in ClusterMoments.released
-    squares = stage == SPREADS and not groups  # of norm 1 only where a difference lies in one direction
-    assert 0.999 * stated.zero_out <= nulled <= stated.zero_out * 1.000001 or (squares and nulled <= stated.zero_out)
-    least = {SUMS: 0.7, SECOND_MOMENT: 0.98, CLUSTERS: 0.8, SPREADS: 0.1 if squares else 0.98}[stage]
-    assert least * stated.replace_one <= moved <= stated.replace_one * 1.000001
+    return nulled, max(float(np.linalg.norm(one - other)) for one in releases for other in releases) / unit, stated
 
 
 def _unit(stage: str, config: ClusterMomentsConfig, state: State) -> float:
@@ -101,8 +117,9 @@ def test_opposite_vectors_are_as_far_apart_as_is_stated() -> None:
     assert replacement_factor(config, SECOND_MOMENT) == replacement_factor(config, SPREADS) == pytest.approx(np.sqrt(2))
 
 
-def test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit() -> None:
-    made = plan(frequencies=8, directions=64, clusters=5)
+@pytest.mark.parametrize("normalised", [False, True])
+def test_what_is_made_of_a_record_does_not_depend_on_the_others_to_the_bit(normalised: bool) -> None:
+    made = plan(frequencies=8, directions=64, clusters=5, moment_normalisation=normalised)
     state, config = fitted(made), config_of(made)
     directions = mixture.directions(config, state)
     part = DIGITS.train.take(slice(100))
