@@ -103,10 +103,11 @@ def test_drawings_are_brought_to_frames_of_the_mixtures() -> None:
     )
 
 
-def test_draws_of_mixtures_are_varied_as_much_as_drawings_where_these_are_large() -> None:
-    config = make_plan("votes-and-clusters", LARGE, epsilon=1.0).config
-    assert config["variation_of_mixtures"] == config["draws"]["variation_size"] > 0
-    assert make_plan("votes-and-clusters", DIGITS.facts, epsilon=1.0).config["variation_of_mixtures"] == 0
+def test_large_drawings_are_looked_at_in_the_standard_frame_and_nothing_else_is() -> None:
+    """The defaults that were measured."""
+    large, small = (make_plan("votes-and-clusters", facts, epsilon=1.0).config for facts in (LARGE, DIGITS.facts))
+    of = [(one["clusters"]["moment_normalisation"], one["selection"]["space"], one["variation_of_mixtures"]) for one in (large, small)]
+    assert of == [(True, "standard-frame", 0.6), (False, "pixels", 0.0)]
 
 
 def test_the_public_source_has_drawings_before_a_vote_alone() -> None:

@@ -69,6 +69,11 @@ class VotesAndClustersConfig(MethodConfig):
         return self.noise_multiplier
 
 
+OF_LARGE_DRAWINGS: dict[str, Any] = {  # place, slant and size apart from shape, and draws varied a little: docs/tried.md
+    "clusters.moment_normalisation": True,
+    "selection.space": "standard-frame",
+    "variation_of_mixtures": 0.6,
+}
 LITTLE_NOISE: dict[str, Any] = {"selection.rounds": 8, "selection.candidates": 2_000}
 MOST_CLUSTERS, RECORDS_OF_A_CLUSTER = 200, 27  # then; variations fill what lies between them
 
@@ -98,10 +103,9 @@ class VotesAndClusters(PrivateEvolution):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """Those of the votes, and those of cluster moments; draws of the mixtures of large drawings are varied as drawings are."""
-        of_votes = selecting.defaults(facts)
-        varied = {"variation_of_mixtures": of_votes["draws.variation_size"]} if selecting.is_large_drawing(facts) else {}
-        return of_votes | _of_clusters(cluster_moments.defaults(facts)) | varied
+        """Those of the votes, and those of cluster moments; large drawings are looked at in the standard frame."""
+        of_drawings = OF_LARGE_DRAWINGS if selecting.is_large_drawing(facts) else {}
+        return selecting.defaults(facts) | _of_clusters(cluster_moments.defaults(facts)) | of_drawings
 
     @classmethod
     def adapted(
