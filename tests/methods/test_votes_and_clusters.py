@@ -107,7 +107,7 @@ def test_large_drawings_are_looked_at_in_the_standard_frame_and_nothing_else_is(
     """The defaults that were measured."""
     large, small = (make_plan("votes-and-clusters", facts, epsilon=1.0).config for facts in (LARGE, DIGITS.facts))
     of = [(one["clusters"]["moment_normalisation"], one["selection"]["space"], one["variation_of_mixtures"]) for one in (large, small)]
-    assert of == [(True, "standard-frame", 0.6), (False, "pixels", 0.0)]
+    assert of == [(True, "standard-frame", 0.9), (False, "pixels", 0.0)]
 
 
 def test_the_public_source_has_drawings_before_a_vote_alone() -> None:

@@ -69,11 +69,7 @@ class VotesAndClustersConfig(MethodConfig):
         return self.noise_multiplier
 
 
-OF_LARGE_DRAWINGS: dict[str, Any] = {  # place, slant and size apart from shape, and draws varied a little: docs/tried.md
-    "clusters.moment_normalisation": True,
-    "selection.space": "standard-frame",
-    "variation_of_mixtures": 0.6,
-}
+IN_STANDARD_FRAME: dict[str, Any] = {"clusters.moment_normalisation": True, "selection.space": "standard-frame"}  # docs/tried.md
 LITTLE_NOISE: dict[str, Any] = {"selection.rounds": 8, "selection.candidates": 2_000}
 MOST_CLUSTERS, RECORDS_OF_A_CLUSTER = 200, 27  # then; variations fill what lies between them
 
@@ -103,9 +99,11 @@ class VotesAndClusters(PrivateEvolution):
 
     @classmethod
     def defaults(cls, facts: DatasetFacts) -> dict[str, Any]:
-        """Those of the votes, and those of cluster moments; large drawings are looked at in the standard frame."""
-        of_drawings = OF_LARGE_DRAWINGS if selecting.is_large_drawing(facts) else {}
-        return selecting.defaults(facts) | _of_clusters(cluster_moments.defaults(facts)) | of_drawings
+        """Those of both; large drawings are looked at in the standard frame, and draws of mixtures are varied as drawings are."""
+        values = selecting.defaults(facts) | _of_clusters(cluster_moments.defaults(facts))
+        if not selecting.is_large_drawing(facts):
+            return values
+        return values | IN_STANDARD_FRAME | {"variation_of_mixtures": values["draws.variation_size"]}
 
     @classmethod
     def adapted(
