@@ -14,6 +14,8 @@ REACHED = [  # recipe, line, mean accuracy of three seeds, at least
     ("fashion-mnist", "cluster-moments, bound 1", 0.80),
     ("fashion-mnist", "cluster-moments, bound 10", 0.84),
     ("leaderboard", "MNIST, bound 1: private-evolution", 0.967),
+    ("leaderboard", "MNIST, bound 1: votes-and-clusters", 0.975),
+    ("leaderboard", "MNIST, bound 10: votes-and-clusters", 0.98),
     ("mnist-eps1", "private-evolution, bound 1", 0.965),
     ("mnist-eps10", "private-evolution, bound 10", 0.975),
     ("frontier", "prior-moments, bound 1", 0.86),
@@ -24,7 +26,6 @@ REACHED = [  # recipe, line, mean accuracy of three seeds, at least
     *(("faces-colour", f"cluster-moments, bound 10: {attribute}", 0.80) for attribute in ATTRIBUTES),
 ]
 MISSED = [  # and by how much: a better result moves its line up
-    ("leaderboard", "MNIST, bound 10: votes-and-clusters", 0.98, 0.01),
     ("baselines", "dp-feta, bound 10", 0.90, 0.02),
     ("baselines", "psg, bound 10", 0.90, 0.01),
 ]

@@ -33,6 +33,7 @@ from workbench.training.state import PerformanceSettings, State
 SHARE = 0.4  # of mu^2, for the classifier
 DRAWS, TAUGHT = 60_000, 10_000
 ORDINARY, BATCH, RATE = 1_500, 128, 2e-3  # steps on draws, or on real records
+BY_PIXELS = {"clusters.moment_normalisation": False, "selection.space": "pixels"}  # the defaults when this was tried
 STAGE = "DP-SGD of the classifier"
 SETTINGS = DPSGD(max_grad_norm=0.5, batch_size=3_000, steps=200, learning_rate=0.3, schedule="cosine")
 
@@ -119,7 +120,7 @@ def main() -> None:
     asked = Asked.of_command_line(__doc__, bound=10.0)
     dataset, delta, seed = asked.dataset, asked.delta, asked.seed
     classes, held_out = dataset.facts.num_classes, dataset.held_out
-    plan, state = trained("votes-and-clusters", dataset, asked.mu * math.sqrt(1 - SHARE), delta, seed)
+    plan, state = trained("votes-and-clusters", dataset, asked.mu * math.sqrt(1 - SHARE), delta, seed, BY_PIXELS)
     drawn = sample(plan, state, DRAWS)
     assert drawn.labels is not None
     assert dataset.train.labels is not None
