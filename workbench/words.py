@@ -44,6 +44,8 @@ WORDS: Mapping[str, str] = {
     "largest class": "The share of the held-out records that are of their most frequent class: the accuracy of always guessing it. An "
     "accuracy that is not above it has learnt nothing of use.",
     "frontier": "The methods that no other beats at the same bound or a smaller one, in one measure.",
+    "standard frame": "One place, slant and size that an image is brought to by its moments (moment normalisation), so that shapes can be "
+    "compared. The frame that it had is released beside its shape.",
     "joined method": "`selective-pretraining`: a diffusion model that learns what votes chose, refined by private steps.",
     "public images": "Images that you declare to need no protection: they are used without noise, no bound covers them, and samples may "
     "repeat them.",
