@@ -69,7 +69,8 @@ class Mixtures(MethodConfig):
     )
     moment_normalisation: bool = Field(
         default=False,
-        description="Bring each image to a standard place, slant and size; how it was is summed beside it, and draws are brought back.",
+        description="Bring each image, bright on dark, to a standard place, slant and size by its moments, and release its own beside its "
+        "shape; draws get them back. It suits drawings and not clothes.",
     )
     max_norm: float = Field(default=0.46, ge=1e-3, le=1, description="Norm that an image is clipped to for the sums by class.")
     max_difference: float = Field(

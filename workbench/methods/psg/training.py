@@ -133,7 +133,7 @@ def sample(config: PSGConfig, state: State, request: SampleRequest) -> Records:
 def noise_share(config: PSGConfig, state: State) -> float:
     """Of the squares of the images' numbers, what no two images of a class share: what they began as, and most of what noise moved.
 
-    A class' images begin apart and follow the same gradients. Noise that moves all of them alike is not in it, so noise may have more;
+    A class's images begin apart and follow the same gradients. Noise that moves all of them alike is not in it, so noise may have more;
     of one image a class, what it began as is all that is known.
     """
     images = state.tensors["images"].double()
